@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ import psycopg
 
 from benchmarks.private_server import Bench, serving
 from benchmarks.synthetic_data.comparison import Compared, compare
+from pgassay.capture.source import Rows
 from pgassay.capture.synthetic.files import write_script
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.reading import read_statistics
@@ -44,13 +45,6 @@ LITERALS = (
 )
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The answer of a read."""
-
-    rows: Sequence[tuple[Any, ...]]
-
-
 class Session:
     """Reads by a connection."""
 
@@ -59,9 +53,9 @@ class Session:
         connection.read_only = True
 
     def read(self, what: str, sql: str) -> Rows:
-        """See `capture.synthetic.reading.Readable`."""
+        """See `capture.source.Readable`."""
         with self._connection.transaction():
-            return Rows(self._connection.execute(sql.encode()).fetchall())
+            return Rows((), tuple(self._connection.execute(sql.encode()).fetchall()))
 
 
 def main() -> None:

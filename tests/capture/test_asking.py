@@ -10,11 +10,11 @@ import pytest
 from pgassay.bench.places import Version
 from pgassay.bench.running import Completed
 from pgassay.capture import asking
-from pgassay.capture.asking import Asked
+from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
-from pgassay.capture.mixture import ScriptedLoad, UnplayedStatement
 from pgassay.capture.question import parse
+from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.capture.test_scripts import SOURCE, capture
 
@@ -39,7 +39,7 @@ class Programs:
         return Completed(tuple(command), 0, said, "")
 
 
-def asked(folder: Path, found: Capture, *versions: int, programs: Programs | None = None) -> Asked:
+def asked(folder: Path, found: Capture, *versions: int, programs: Programs | None = None) -> PreparedQuestion:
     whole = replace(found, data=Data("dump", "data.dump", 1, 1)) if found.data == Data() else found
     programs = programs or Programs(folder)
     serving = [FakeInstallation(version=Version(each, 1, f"{each}.1")) for each in versions or (OWN,)]
@@ -79,7 +79,7 @@ def test_names_in_a_change_are_looked_up_in_the_capture_before_anything_is_writt
     (tmp_path / "there").mkdir()
     serving = [FakeInstallation(version=Version(OWN, 1, f"{OWN}.1"))]
 
-    def ask() -> Asked:
+    def ask() -> PreparedQuestion:
         return asking.write(tmp_path, whole, parse([], [change], None), serving, Programs(tmp_path / "there"), "now")  # type: ignore[arg-type]
 
     if not said:
@@ -123,7 +123,7 @@ class AtOnce(Programs):
 
 
 def test_what_is_made_once_is_made_by_one_of_two_who_ask_at_the_same_time(tmp_path: Path) -> None:
-    answers: list[Asked] = []
+    answers: list[PreparedQuestion] = []
     other = Thread(target=lambda: answers.append(asked(tmp_path, capture(SORTED), programs=programs)))
     programs = AtOnce(tmp_path, other)
     answers.append(asked(tmp_path, capture(KEYED), programs=programs))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.capture import draws
+from pgassay.capture import scripts
 from pgassay.capture.format import Column
 from tests.capture.schemas import KEY, SKEWED, STATUS, UNKNOWN
 
@@ -24,19 +24,19 @@ def meant(literal: str) -> str:
 
 @given(st.text(alphabet=st.characters(blacklist_categories=["Cs"], blacklist_characters="\0")))
 def test_a_literal_means_its_value_and_holds_nothing_that_ends_it(value: str) -> None:
-    written = draws.literal(value)
+    written = scripts.literal(value)
     assert meant(written) == value
     assert not set(written[2:-1]) & set("':\n\r;") - {";"}
 
 
 def test_each_value_comes_as_often_as_its_share_says() -> None:
-    values = draws.values_of(STATUS)
+    values = scripts.values_of(STATUS)
     assert values is not None
     assert Counter(values.sample(64, Random(1))) == {"open": 48, "it's: done": 16}
 
 
 def test_a_histogram_shares_what_the_common_values_leave() -> None:
-    values = draws.values_of(SKEWED)
+    values = scripts.values_of(SKEWED)
     assert values is not None
     shares = dict(zip(values.values, values.shares, strict=True))
     assert shares["7"] == pytest.approx(0.5)
@@ -44,21 +44,21 @@ def test_a_histogram_shares_what_the_common_values_leave() -> None:
 
 
 def test_nothing_is_drawn_of_a_column_without_statistics() -> None:
-    assert draws.values_of(UNKNOWN) is None
-    assert draws.values_of(Column("b", "boolean", null_share=1.0)) is None
+    assert scripts.values_of(UNKNOWN) is None
+    assert scripts.values_of(Column("b", "boolean", null_share=1.0)) is None
 
 
 def test_only_whole_numbers_close_together_are_drawn_between_the_bounds() -> None:
     sparse = replace(KEY, n_distinct=-0.01)
-    assert draws.dense_range(KEY, ROWS) == (1, 1001)
-    assert draws.dense_range(SKEWED, ROWS) == (1, 100)
-    assert draws.dense_range(sparse, ROWS) is None
-    assert draws.dense_range(STATUS, ROWS) is None
+    assert scripts.dense_range(KEY, ROWS) == (1, 1001)
+    assert scripts.dense_range(SKEWED, ROWS) == (1, 100)
+    assert scripts.dense_range(sparse, ROWS) is None
+    assert scripts.dense_range(STATUS, ROWS) is None
 
 
 def test_an_even_key_is_one_range_and_a_skewed_one_has_buckets_and_common_values() -> None:
-    assert draws.integer_lines("p1", KEY) == ["\\set p1 random(1, 1001)"]
-    buckets, chosen, uniform, common = draws.integer_lines("p2", SKEWED)
+    assert scripts.integer_lines("p1", KEY) == ["\\set p1 random(1, 1001)"]
+    buckets, chosen, uniform, common = scripts.integer_lines("p2", SKEWED)
     assert buckets == "\\set p2_b random(0, 4)"
     assert chosen.startswith("\\set p2 CASE WHEN :p2_b = 0 THEN random(1, 2) ")
     assert chosen.endswith("ELSE random(60, 100) END")
@@ -67,6 +67,6 @@ def test_an_even_key_is_one_range_and_a_skewed_one_has_buckets_and_common_values
 
 
 def test_a_new_key_is_above_all_others_and_fits_its_type() -> None:
-    assert draws.fresh_lines("p", KEY) == ["\\set p random(1002, 1000001001)"]
+    assert scripts.fresh_lines("p", KEY) == ["\\set p random(1002, 1000001001)"]
     full = Column("id", "smallint", histogram=("1", "32767"))
-    assert draws.fresh_lines("p", full) == ["\\set p random(32767, 32767)"]
+    assert scripts.fresh_lines("p", full) == ["\\set p random(32767, 32767)"]

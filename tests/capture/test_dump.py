@@ -124,12 +124,12 @@ def test_a_damaged_dump_is_refused(tmp_path: Path) -> None:
 )
 def test_pg_dump_says_why_it_failed_in_its_own_words(tmp_path: Path, stderr: str, said: str) -> None:
     with pytest.raises(CaptureError) as raised:
-        dump._require(Completed(("pg_dump",), 1, "", stderr), tmp_path / dump.FILE)
+        raise dump._failure(Completed(("pg_dump",), 1, "", stderr), tmp_path / dump.FILE)
     assert raised.value.message.endswith(said)
 
 
 def test_on_a_full_drive_not_even_that_can_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "disk_usage", lambda path: SimpleNamespace(free=0))
     with pytest.raises(CaptureError, match="No space left on device") as raised:
-        dump._require(Completed(("pg_dump",), 1, "", ""), tmp_path / dump.FILE)
+        raise dump._failure(Completed(("pg_dump",), 1, "", ""), tmp_path / dump.FILE)
     assert "--out" in str(raised.value.hint)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pgassay.capture.examining import CALLS_MAX, calls_of, plan_in
 from pgassay.capture.format import Statement
-from pgassay.capture.mixture import CapturedScript
+from pgassay.capture.playing import CALLS_MAX, calls_of, plan_in
+from pgassay.capture.scripts import CapturedScript
 
 LOG = """2026-11-23 14:49:01.216 UTC [1817] LOG:  duration: 0.034 ms  plan:
 \tQuery Text: SELECT 1;

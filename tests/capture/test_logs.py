@@ -9,13 +9,12 @@ from random import Random
 
 import pytest
 
-from pgassay.capture import files, logs, preflight
+from pgassay.capture import files, logs, taking
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.mixture import scripted
 from pgassay.capture.question import clients_of
-from pgassay.capture.scripts import script
+from pgassay.capture.scripts import script, scripted
 from pgassay.capture.taking import Request, identify
 from pgassay.capture.texts import announcement, played, summary
 from pgassay.cli import main
@@ -249,7 +248,7 @@ def test_a_copy_by_grep_is_refused_before_the_window(tmp_path: Path) -> None:
     request = Request(logs=whole, data="none")
     server = FakeServer()
     with pytest.raises(CaptureError, match=words):
-        preflight.require(server, identify(server, request), request, tmp_path, None)
+        taking.require_possible(server, identify(server, request), request, tmp_path, None)
 
 
 def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:

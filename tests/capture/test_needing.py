@@ -1,6 +1,6 @@
 """What of a dump needs an extension, by pg_restore's verbose list, from pg_dump 15 (shortened)."""
 
-from pgassay.capture.needing import Needing, needing
+from pgassay.capture.dump import Needing, needing
 
 CONTENTS = """;
 ; Archive created at 2026-11-25 21:15:24 UTC

@@ -5,35 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.capture import files, texts
+from pgassay.capture import files, physical, texts
+from pgassay.capture import physical as costs
 from pgassay.capture.asking import require_versions
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Physical
-from pgassay.capture.physical import cost as costs
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.cost import Estimate
-from pgassay.capture.physical.fetching import Wish, basebackup_failed
+from pgassay.capture.physical import Estimate, FilesRequest, basebackup_failed
 from pgassay.capture.question import document, parse
 from pgassay.cli import main
-from pgassay.errors import UsageError
 from tests.capture.test_asking import asked
 from tests.capture.test_scripts import SOURCE, capture
 
 FILES = Physical("7300000000000000001", "in production", "Tue Nov 24 08:00:00 2026", 8192, 8192, 16 << 20, False)
 TAKEN = replace(capture(), data=Data(physical.BASEBACKUP, physical.FOLDER, 5, 5, FILES))
-
-
-def test_a_restore_command_is_words_and_no_shell() -> None:
-    assert physical.words_of('pgbackrest --stanza="my app" --pg1-path=%p restore') == (
-        "pgbackrest", "--stanza=my app", "--pg1-path=%p", "restore",
-    )  # fmt: skip
-    for text, said in (
-        ("pgbackrest restore", "%p, the directory to fill, is not in it"),
-        ("cat base.tar | tar -x -C %p", '"|" means something to a shell only'),
-        ('tar "%p', "no closing quotation"),
-    ):
-        with pytest.raises(UsageError, match=said.replace("|", r"\|")):
-            physical.words_of(text)
 
 
 def test_pg_basebackup_gets_no_password_and_a_spread_checkpoint() -> None:
@@ -49,9 +33,6 @@ def test_pg_basebackup_gets_no_password_and_a_spread_checkpoint() -> None:
     [
         (("--data", "tape"), '--data cannot be "tape"'),
         (("--data", "basebackup", "--no-literals"), "--no-literals and --data basebackup exclude each other"),
-        (("--restore-command", "restore %p", "--no-literals"), "exclude each other"),
-        (("--restore-command", "restore %p", "--data", "dump"), "--restore-command"),
-        (("--restore-command", "restore"), "is not in it"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_the_server_is_asked(
@@ -84,10 +65,12 @@ def test_too_little_room_is_known_before() -> None:
 
 def test_the_cost_is_said_with_the_rate_that_was_measured_and_the_checkpoint() -> None:
     cost = Estimate(100 << 30, 200 * 2.0**20, "the connection", 500 << 30, checkpoint_s=270.0)
-    said = "\n".join(texts.cost_of_files(Wish(physical.BASEBACKUP), cost))
+    said = "\n".join(texts.cost_of_files(FilesRequest(physical.BASEBACKUP), cost))
     assert "100GB are read, about 9 min at 200MB a second (measured now; the connection is slowest)" in said
     assert "spread over up to 4 min" in said
-    assert "at full speed" in "\n".join(texts.cost_of_files(Wish(physical.BASEBACKUP), replace(cost, checkpoint_s=0.0)))
+    assert "at full speed" in "\n".join(
+        texts.cost_of_files(FilesRequest(physical.BASEBACKUP), replace(cost, checkpoint_s=0.0))
+    )
 
 
 def test_the_study_copies_the_files_and_loads_nothing(tmp_path: Path) -> None:

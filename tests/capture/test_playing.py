@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.capture import playing
 from pgassay.capture.format import Statement
-from pgassay.capture.mixture import CapturedScript
+from pgassay.capture.scripts import CapturedScript
 from pgassay.testing.fakes.clock import FakeClock
 from pgassay.testing.fakes.server import FakeInstallation
 from tests.fakes.runner import FakeRunner

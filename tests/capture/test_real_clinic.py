@@ -9,8 +9,8 @@ import pytest
 
 from pgassay.bench.server import Server
 from pgassay.capture import dump, files
-from pgassay.capture.mixture import PLAYED_LEAST, scripted
 from pgassay.capture.playing import Stage, try_each
+from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock

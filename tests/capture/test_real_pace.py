@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.capture import files, pace
-from pgassay.capture.counting import LIBRARY
-from pgassay.capture.mixture import scripted
-from pgassay.capture.playing import Stage, play, try_each
+from pgassay.capture import files, question
+from pgassay.capture.playing import LIBRARY, Stage, play, try_each
+from pgassay.capture.scripts import scripted
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.testing import real
@@ -25,7 +24,7 @@ def test_a_load_at_the_sources_pace_is_due_and_no_faster(tmp_path: Path, capsys:
         capture = files.read(path)
         assert capture.load is not None
         load = scripted(capture)
-        due = pace.of(pace.SOURCE, capture.load, load.played)
+        due = question.pace_of(question.SOURCE, capture.load, load.played)
         assert due is not None
         stage = Stage(server, real.runner(), SystemClock(), clients=4, most_ms=3000, rate_tps=due.rate_tps)
         alone = try_each(load.tried, stage)
@@ -38,5 +37,5 @@ def test_a_load_at_the_sources_pace_is_due_and_no_faster(tmp_path: Path, capsys:
     capsys.readouterr()
     assert main(["ask", str(path), "work_mem=4MB,64MB", "--pace", "busiest", "--dry-run"]) == 0
     said = capsys.readouterr().out
-    assert f"pace: {pace.level(due.rate_tps)} transactions a second are due, the source's mean" in said
+    assert f"pace: {question.level(due.rate_tps)} transactions a second are due, the source's mean" in said
     assert "latency_ms" in said

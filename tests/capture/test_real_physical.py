@@ -186,13 +186,6 @@ def test_a_backup_is_copied_whole_and_only_read(
     assert fingerprint(backup) == before
 
 
-def test_a_restore_command_fills_a_directory_of_ours(source: Source, backup: Path) -> None:
-    path = source.folder / "restored.capture"
-    assert source.take(path, "--restore-command", f"cp --archive --no-target-directory {backup} %p") == 0
-    with ours(path) as server:
-        assert pages(server) == pages(source)
-
-
 def test_a_stopped_servers_directory_needs_no_label(source: Source, backup: Path) -> None:
     found, stopped = real.installation(), source.folder / "stopped"
     path = source.folder / "stopped.capture"
@@ -247,16 +240,6 @@ def test_files_that_nothing_could_come_of_are_refused_by_name(
         assert not (source.folder / "none").exists()
 
 
-def test_a_restore_that_fails_or_fills_nothing_is_an_error(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in (
-        ("cp -a /nowhere/at/all %p", "cp ended with status 1: "),
-        ("true %p", "true left the directory empty"),
-        ("no_such_program %p", "no_such_program"),
-    ):
-        assert source.take(source.folder / "none", "--restore-command", words) == 2
-        assert said in capsys.readouterr().err
-
-
 def test_a_role_that_may_not_replicate_is_told_what_it_needs(
     source: Source, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -268,7 +251,7 @@ def test_a_role_that_may_not_replicate_is_told_what_it_needs(
 def test_too_little_room_ends_it_before_the_load_is_watched(
     source: Source, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pgassay.capture.server.disk_usage", lambda path: os.stat_result)
+    monkeypatch.setattr("pgassay.capture.taking.disk_usage", lambda path: os.stat_result)
     monkeypatch.setattr("os.stat_result.free", 1 << 20, raising=False)
     assert source.take(source.folder / "none", "--data", "basebackup") == 2
     assert "free" in capsys.readouterr().err

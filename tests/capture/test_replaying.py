@@ -3,6 +3,7 @@
 import os
 import subprocess
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,6 @@ from pgassay.capture import likeness, logs, question, replaying
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
 from pgassay.capture.logs import LogFiles
-from pgassay.capture.server import kept_log
 from pgassay.cli import main
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of
@@ -50,7 +50,7 @@ def keep(folder: Path, said: list[Said]) -> tuple[int, int]:
 
 def kept_of(log: Path, prefix: str) -> tuple[int, int]:
     with replaying.keeping(log.with_name(replaying.FILE), "shop") as kept:
-        logs.read(LogFiles((log,)), prefix, "shop", with_values=True, beside=kept.take)
+        logs.read(LogFiles((log,)), prefix, "shop", with_values=True, on_event=kept.take)
     return kept.calls, kept.secret
 
 
@@ -65,7 +65,9 @@ def test_secrets_and_utility_statements_stay_behind(tmp_path: Path) -> None:
     assert keep(tmp_path, [*KEPT, *SECRET]) == (4, 2)
     text = (tmp_path / replaying.FILE).read_text()
     assert not any(word in text for word in ("password_hash", TOKEN, "geheim", "CREATE TABLE"))
-    assert "2 more seem to hold a secret" in kept_log(4, 2)
+    kept = replaying.KeptLog(StringIO(), "")
+    kept.calls, kept.secret = 4, 2
+    assert "2 more seem to hold a secret" in kept.note
 
 
 def test_other_databases_stay_behind(tmp_path: Path) -> None:
@@ -92,7 +94,7 @@ def test_a_disk_that_is_full_ends_the_reading(tmp_path: Path) -> None:
 
     log = replayed.write(tmp_path / "server.log", KEPT)
     with pytest.raises(CaptureError, match="No space left on device"):
-        logs.read(LogFiles((log,)), PREFIX, "shop", with_values=True, beside=full)
+        logs.read(LogFiles((log,)), PREFIX, "shop", with_values=True, on_event=full)
 
 
 @pytest.mark.system

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from pgassay.capture.format import Capture, Cost, Data, Function, Load, Source, Statement
-from pgassay.capture.mixture import SCRIPTS_MAX, scripted
-from pgassay.capture.scripts import LIST_MAX, TUPLES
+from pgassay.capture.scripts import LIST_MAX, SCRIPTS_MAX, TUPLES, scripted
 from tests.capture.schemas import TABLES
 
 SOURCE = Source("17.5", 17, "app", "UTF8", "C", False, {"work_mem": "4MB"}, ("port",), ("pg_stat_statements",), {})

@@ -1,8 +1,7 @@
 """What a statement did between two snapshots: counters that grew, began anew, or are our own."""
 
 from pgassay.capture.format import Statement
-from pgassay.capture.reads import MARK
-from pgassay.capture.statements import between, merged, plus
+from pgassay.capture.reads import MARK, between, merged, plus
 
 ZERO = (0, 0, 0, 0, 0, 0)
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pgassay.capture import preflight, reads
+from pgassay.capture import reads, taking
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Function, View
-from pgassay.capture.physical.cost import Estimate
+from pgassay.capture.physical import Estimate
+from pgassay.capture.reads import HIDDEN
 from pgassay.capture.source import Rows
-from pgassay.capture.statements import HIDDEN
 from pgassay.capture.taking import Identity, Request, Taken, identify, take
 from pgassay.capture.texts import announcement, summary
 from pgassay.testing.fakes.clock import FakeClock
@@ -242,7 +242,7 @@ def _foreseen(request: Request, not_played_ms: float, **answers: Any) -> tuple[s
     """What is warned of before the window, on a server that has counted two statements."""
     counted = [(1, _PLAYED, 9, 10.0, 9, *ZERO), (2, _NOT, 9, not_played_ms, 9, *ZERO)]
     server = FakeServer(snapshots=[counted], **answers)
-    return preflight.require(server, identify(server, request), request, Path("/"), None)
+    return taking.require_possible(server, identify(server, request), request, Path("/"), None)
 
 
 def test_a_load_of_which_little_can_be_played_is_foreseen_before_the_window() -> None:

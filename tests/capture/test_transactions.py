@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from pgassay.capture.format import Capture, Load, Logged, Moment, Statement, Transaction
 from pgassay.capture.likeness import compare
-from pgassay.capture.mixture import TRANSACTIONS_MAX, ScriptedLoad, control_of, kind_weights, scripted
 from pgassay.capture.question import clients_of
+from pgassay.capture.scripts import TRANSACTIONS_MAX, ScriptedLoad, control_of, kind_weights, scripted
 from pgassay.capture.texts import played
 from tests.capture.test_scripts import capture as capture_of
 

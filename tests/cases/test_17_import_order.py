@@ -6,9 +6,8 @@ import pytest
 
 from pgassay.analysis.lint import lint
 from pgassay.importing.benchmark import Judged, of_files, of_run, with_resolution
-from pgassay.importing.fields import parse_given, parse_pattern
 from pgassay.importing.imported_run import Question, import_files
-from pgassay.importing.reader import Options
+from pgassay.importing.reader import Options, parse_given, parse_pattern
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.findings import Finding

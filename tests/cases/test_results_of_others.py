@@ -8,9 +8,8 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.importing.files import read_files
-from pgassay.importing.placement import place
-from pgassay.importing.reader import Options
-from pgassay.importing.values import ForeignRun, Reading
+from pgassay.importing.imported_run import place
+from pgassay.importing.reader import ForeignRun, Options, Reading
 
 CASES = Path(__file__).parent
 

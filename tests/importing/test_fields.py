@@ -5,7 +5,10 @@ from pathlib import PurePath
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import (
+from pgassay.importing.reader import (
+    FOLDER,
+    ForeignRun,
+    Reading,
     Use,
     fields_of_path,
     levels_of,
@@ -15,7 +18,6 @@ from pgassay.importing.fields import (
     parse_roles,
     settle_roles,
 )
-from pgassay.importing.values import FOLDER, ForeignRun, Reading
 
 
 def reading(*fields: dict[str, str], suggested: tuple[str, ...] = (), repetition: str = "") -> Reading:

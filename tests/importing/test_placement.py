@@ -5,18 +5,18 @@ from math import nan
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import parse_roles
-from pgassay.importing.imported_run import baseline_of, study_document
-from pgassay.importing.placement import (
+from pgassay.importing.imported_run import (
     BlockRule,
     Placed,
     assign_blocks,
+    baseline_of,
     in_time,
     join_seconds,
     place,
     remarks_on_seconds,
+    study_document,
 )
-from pgassay.importing.values import ForeignRun
+from pgassay.importing.reader import ForeignRun, parse_roles
 from pgassay.study.parsing import parse_recorded
 
 ROLES = parse_roles(["treatment=t,condition=c,block=run"])

@@ -11,7 +11,7 @@ from tests.packages import Install
 
 NOTES = """
 from pgassay.importing.reader import Reader
-from pgassay.importing.values import ForeignRun, Reading, response
+from pgassay.importing.reader import ForeignRun, Reading, response
 
 class Notes(Reader):
     name = "notes"

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.importing.fields import file_names, parse_roles
 from pgassay.importing.files import read_files
-from pgassay.importing.reader import Options
+from pgassay.importing.reader import Options, file_names, parse_roles
 from tests.importing.made import SAMPLES, hammerdb, pgbench, postgresbench
 
 SYSBENCH_TESTS = (

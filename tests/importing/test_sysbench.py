@@ -2,9 +2,8 @@
 
 import pytest
 
-from pgassay.importing.reader import ForeignFile, Options
+from pgassay.importing.reader import ForeignFile, Options, Reading
 from pgassay.importing.sysbench import SysbenchReader, read_sysbench
-from pgassay.importing.values import Reading
 from tests.importing.made import SAMPLES
 
 

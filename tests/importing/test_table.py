@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import parse_roles
 from pgassay.importing.files import read_files
-from pgassay.importing.reader import Options
+from pgassay.importing.reader import Options, Reading, parse_roles
 from pgassay.importing.table import DELIMITERS, number, parse_table, read_table, sniff
-from pgassay.importing.values import Reading
 from pgassay.study.responses import Better
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb
 from pgassay.importing.postgresbench import is_postgresbench, read_postgresbench
-from pgassay.importing.reader import ForeignFile, Options
-from pgassay.importing.values import Reading
+from pgassay.importing.reader import ForeignFile, Options, Reading
 from tests.importing.made import hammerdb, postgresbench
 
 

@@ -18,7 +18,7 @@ from pgassay.lab.preparation import prepare
 from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment
-from pgassay.load.network import NetworkReference
+from pgassay.load.references import NetworkReference
 from pgassay.record.values import TrialRecord
 from pgassay.study.model import ALTERNATE, SEQUENTIAL, Study
 from pgassay.study.responses import Status

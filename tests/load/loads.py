@@ -11,7 +11,7 @@ from pgassay.load.fio import FioLoad, FioOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench import SysbenchLoad, SysbenchOptions
-from pgassay.load.tpcc.driver import SysbenchTpccLoad, SysbenchTpccOptions, TpccLoad, TpccOptions
+from pgassay.load.tpcc import SysbenchTpccLoad, SysbenchTpccOptions, TpccLoad, TpccOptions
 from pgassay.testing import real
 from pgassay.testing.fakes.clock import FakeClock
 from tests.fakes.runner import FakeRunner

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.load import binary_rows as binary
+from pgassay.load import bulk as binary
 from tests.load.samples import binary_fields
 
 whole = st.lists(st.integers(-(2**31), 2**31 - 1), min_size=1, max_size=20)

@@ -11,7 +11,7 @@ from pgassay.bench.load import LedgerLoad, LedgerState, Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.host.clock import SystemClock
-from pgassay.load.pgbench import ledger as acknowledged
+from pgassay.load.pgbench import data as acknowledged
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import LEDGER_TABLE, OURS, PgbenchOptions, random_seed, run_command
 from pgassay.testing import real
@@ -56,13 +56,13 @@ def test_the_logs_of_all_threads_are_read_in_order(tmp_path: Path) -> None:
     for name, text in logs.items():
         with gzip.open(tmp_path / f"pgbench_log.{name}.gz", "wt") as file:
             file.write(text)
-    found = acknowledged.read(tmp_path, "pgbench_log")
+    found = acknowledged.read_ledger(tmp_path, "pgbench_log")
     assert found == {
         0: [(10_000_500_000, True), (10_000_900_000, False)],
         1: [(10_000_600_000, True)],
         2: [(11_000_001_000, True)],
     }, "and a line that was cut off says nothing"
-    assert acknowledged.read(tmp_path / "none", "pgbench_log") == {}
+    assert acknowledged.read_ledger(tmp_path / "none", "pgbench_log") == {}
 
 
 class Database:
@@ -89,7 +89,7 @@ WHOLE = LedgerState({0: (9, 9), 1: (7, 8)}, {"ledger": 5, "accounts": 5, "teller
 
 
 def state(database: Database, since: LedgerState | None = None) -> LedgerState:
-    return acknowledged.state(cast(Server, database), 3, 2, since)
+    return acknowledged.ledger_state(cast(Server, database), 3, 2, since)
 
 
 def test_the_whole_ledger_is_read_with_all_sums() -> None:

@@ -22,11 +22,11 @@ from pgassay.errors import UsageError
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.load import drivers
-from pgassay.load.network import LOOPBACK_ADDRESS, Loopback, NetworkReference, measure
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
+from pgassay.load.references import LOOPBACK_ADDRESS, Loopback, NetworkReference, measure
 from pgassay.load.sysbench import SysbenchOptions
-from pgassay.load.tpcc.driver import TpccOptions
+from pgassay.load.tpcc import TpccOptions
 from pgassay.postgres.network import open_to
 from pgassay.testing import real
 
@@ -90,7 +90,7 @@ def _pass_on(source: socket.socket, target: socket.socket, wait_s: float) -> Non
 def test_a_planted_delay_is_in_every_trip_and_the_clock_stays_within_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """The best of all exchanges counts, however long a busy machine takes for them."""
     for name, number in (("TRIPS", 10), ("CLOCKS", 20), ("UNTIMED", 2), ("LONGEST_S", 600.0)):
-        monkeypatch.setattr(f"pgassay.load.network.{name}", number)
+        monkeypatch.setattr(f"pgassay.load.references.{name}", number)
     with served() as server, held_back(server.client_endpoint) as late:
         found = measure(late).responses()
     shortest_us, offset_us, error_us = (found[each.name] for each in (SHORTEST, CLOCK_OFFSET, CLOCK_ERROR))

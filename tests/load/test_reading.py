@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.load.cacheprobe import CacheprobeOptions
-from pgassay.load.pgbench.options import PgbenchOptions, parse_scripts
-from pgassay.load.pgbench.reading import Statement, only_reads, queries, round_trips, unset_variable
+from pgassay.load.pgbench.options import (
+    PgbenchOptions,
+    Statement,
+    only_reads,
+    parse_scripts,
+    queries,
+    round_trips,
+    unset_variable,
+)
 
 READS = (
     "SELECT abalance FROM pgbench_accounts WHERE aid = :aid;",

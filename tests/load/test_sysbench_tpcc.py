@@ -8,9 +8,9 @@ import pytest
 from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
 from pgassay.lab.run import write_study
+from pgassay.load import tpcc as tables
 from pgassay.load.sysbench import parse_seconds
-from pgassay.load.tpcc import driver as tables
-from pgassay.load.tpcc.driver import PERCONA_NAMES, SysbenchTpccOptions, folder_of, sysbench_command
+from pgassay.load.tpcc import PERCONA_NAMES, SysbenchTpccOptions, folder_of, sysbench_command
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study

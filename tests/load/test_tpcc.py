@@ -5,10 +5,9 @@ from collections import Counter
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.load import responses
+from pgassay.load import responses, tpcc
 from pgassay.load.pgbench.output import ScriptSummary, Summary
-from pgassay.load.tpcc import driver
-from pgassay.load.tpcc.driver import WEIGHTS, TpccOptions
+from pgassay.load.tpcc import WEIGHTS, TpccOptions
 from tests.load.samples import binary_fields
 
 
@@ -19,7 +18,7 @@ def number(field: bytes | None) -> int:
 
 @pytest.fixture(scope="module")
 def orders() -> list[list[bytes | None]]:
-    return binary_fields(next(driver.orders(3)))
+    return binary_fields(next(tpcc.orders(3)))
 
 
 def test_the_mix_is_the_specifications_and_a_user_cannot_change_its_scripts() -> None:
@@ -39,23 +38,23 @@ def test_warehouses_must_be_a_number() -> None:
 
 
 def test_orders_and_their_lines_agree(orders: list[list[bytes | None]]) -> None:
-    assert len(orders) == driver.CUSTOMERS
-    assert sorted(number(row[3]) for row in orders) == list(range(1, driver.CUSTOMERS + 1)), "every customer once"
+    assert len(orders) == tpcc.CUSTOMERS
+    assert sorted(number(row[3]) for row in orders) == list(range(1, tpcc.CUSTOMERS + 1)), "every customer once"
     waiting = [row for row in orders if row[5] is None]
-    assert [number(row[0]) for row in waiting] == list(range(driver.DELIVERED + 1, driver.CUSTOMERS + 1))
-    lines = binary_fields(next(driver.order_line(3)))
+    assert [number(row[0]) for row in waiting] == list(range(tpcc.DELIVERED + 1, tpcc.CUSTOMERS + 1))
+    lines = binary_fields(next(tpcc.order_line(3)))
     counted = Counter(number(row[0]) for row in lines)
     assert counted == {number(row[0]): number(row[6]) for row in orders}
     assert set(counted.values()) == set(range(5, 16))
-    assert all((row[6] is None) == (number(row[0]) > driver.DELIVERED) for row in lines)
-    waiting_too = binary_fields(next(driver.new_order(3)))
+    assert all((row[6] is None) == (number(row[0]) > tpcc.DELIVERED) for row in lines)
+    waiting_too = binary_fields(next(tpcc.new_order(3)))
     assert [number(row[0]) for row in waiting_too] == [number(row[0]) for row in waiting]
 
 
 def test_customers_have_every_last_name_and_one_in_ten_bad_credit() -> None:
-    customers = binary_fields(next(driver.customer(1)))
+    customers = binary_fields(next(tpcc.customer(1)))
     names = [(row[5] or b"").decode() for row in customers]
-    assert set(names[:1000]) == set(driver.LAST_NAMES)
+    assert set(names[:1000]) == set(tpcc.LAST_NAMES)
     assert names[371] == "PRICALLYOUGHT", "the specification's own example"
     assert names[1000:] != names[:2000]
     assert sum(row[13] == b"BC" for row in customers) / len(customers) == pytest.approx(0.1, abs=0.02)
@@ -63,25 +62,25 @@ def test_customers_have_every_last_name_and_one_in_ten_bad_credit() -> None:
 
 
 def test_a_tenth_of_the_items_is_original_and_stock_has_every_item() -> None:
-    items = [row for chunk in driver.item() for row in binary_fields(chunk)]
-    assert len(items) == driver.ITEMS
+    items = [row for chunk in tpcc.item() for row in binary_fields(chunk)]
+    assert len(items) == tpcc.ITEMS
     assert sum(b"ORIGINAL" in (row[4] or b"") for row in items) / len(items) == pytest.approx(0.1, abs=0.01)
-    stock = binary_fields(next(driver.stock(2)))
+    stock = binary_fields(next(tpcc.stock(2)))
     assert [number(row[0]) for row in stock[:3]] == [1, 2, 3]
     assert {len(row) for row in stock} == {17}
 
 
 def test_warehouses_differ_and_the_same_one_does_not() -> None:
-    assert list(driver.district(1)) == list(driver.district(1))
-    assert list(driver.warehouse(1)) != list(driver.warehouse(2))
+    assert list(tpcc.district(1)) == list(tpcc.district(1))
+    assert list(tpcc.warehouse(1)) != list(tpcc.warehouse(2))
 
 
 def test_results_by_transaction() -> None:
     scripts = tuple(ScriptSummary(name=f"/x/{name}.sql", tps=10.0 * place, latency_ms=1.0 * place)
                     for place, name in enumerate(WEIGHTS, start=1))  # fmt: skip
     said = Summary("multiple scripts", 1, "prepared", 1, 1, 100, scripts=scripts)
-    found = responses.complete(driver.RESPONSES, driver.of_scripts(said, {}))
+    found = responses.complete(tpcc.RESPONSES, tpcc.of_scripts(said, {}))
     assert found["new_orders_per_minute"] == 600.0
     assert (found["stock_level_tps"], found["payment_latency_ms"]) == (50.0, 2.0)
     assert found["delivery_latency_p90_ms"] is None, "there was no log"
-    assert set(found) == {response.name for response in driver.RESPONSES}
+    assert set(found) == {response.name for response in tpcc.RESPONSES}

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.server import Server
-from pgassay.load.tpcc import driver
-from pgassay.load.tpcc.driver import WEIGHTS
+from pgassay.load.tpcc import LAST_NAMES, WEIGHTS
 from pgassay.testing import real
 from tests.load.loads import tpcc
 
@@ -36,9 +35,7 @@ def test_the_tables_have_the_specifications_rows_and_options(server: Server) -> 
         "item": 100_000, "stock": 100_000,
     }  # fmt: skip
     assert server.query("SELECT tpcc_last_name(371), pg_relation_size('stock') > 45000000") == [("PRICALLYOUGHT", True)]
-    assert server.query("SELECT count(DISTINCT c_last), max(c_balance) FROM customer") == [
-        (len(driver.LAST_NAMES), -10)
-    ]
+    assert server.query("SELECT count(DISTINCT c_last), max(c_balance) FROM customer") == [(len(LAST_NAMES), -10)]
 
 
 def test_every_transaction_runs_and_leaves_the_data_consistent(server: Server, tmp_path: Path) -> None:

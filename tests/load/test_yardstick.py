@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
-from pgassay.load import yardstick
+from pgassay.load import references
 from pgassay.load.pgbench.options import PgbenchOptions
 
 SAMPLE = (Path(__file__).parents[1] / "samples" / "sysbench_cpu.txt").read_text()
@@ -31,7 +31,7 @@ class Runs:
 
 @pytest.fixture
 def _there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.yardstick.children.which", lambda name: f"/usr/bin/{name}")
+    monkeypatch.setattr("pgassay.load.references.children.which", lambda name: f"/usr/bin/{name}")
 
 
 def _unasked() -> Server:
@@ -41,7 +41,7 @@ def _unasked() -> Server:
 
 def measure(runs: Runs) -> float | None:
     options = PgbenchOptions(clients=7, yardstick="cpu")
-    return yardstick.CpuYardstick(runs).measure(options, _unasked())[yardstick.RESPONSE.name]  # type: ignore[arg-type]
+    return references.CpuYardstick(runs).measure(options, _unasked())[references.RESPONSE.name]  # type: ignore[arg-type]
 
 
 @pytest.mark.usefixtures("_there")
@@ -58,11 +58,11 @@ def test_a_failure_is_none(runs: Runs) -> None:
 
 
 def test_without_sysbench_it_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.yardstick.children.which", lambda name: None)
+    monkeypatch.setattr("pgassay.load.references.children.which", lambda name: None)
     assert measure(Runs(0, SAMPLE)) is None
 
 
 def test_it_is_measured_only_where_it_is_asked_for() -> None:
-    reference = yardstick.CpuYardstick(Runs(0, SAMPLE))  # type: ignore[arg-type]
+    reference = references.CpuYardstick(Runs(0, SAMPLE))  # type: ignore[arg-type]
     assert reference.responses(PgbenchOptions()) == ()
     assert reference.measure(PgbenchOptions(), _unasked()) == {}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay._core import LatencySketch
-from pgassay.load import sketches
+from pgassay.load import responses
 from pgassay.record.latencies import FILE, buckets_of, latencies
 from pgassay.testing.planted import make_run
 
@@ -78,7 +78,7 @@ def test_a_trial_gives_its_window_and_its_seconds_and_one_without_gives_nothing(
 @given(st.lists(RECORDED, min_size=1, max_size=5))
 def test_latencies_of_slices_are_kept_whole_and_slice_by_slice(slices: list[dict[int, int]]) -> None:
     kept = json.loads(
-        sketches.encode_slices([[(1000 * us, count) for us, count in each.items()] for each in slices], 0.5)
+        responses.encode_slices([[(1000 * us, count) for us, count in each.items()] for each in slices], 0.5)
     )
     assert kept["interval_us"] == 500_000
     read = [buckets_of(base64.b64decode(each)) for each in kept["intervals"]]
@@ -90,8 +90,8 @@ def test_latencies_of_slices_are_kept_whole_and_slice_by_slice(slices: list[dict
 
 def test_latencies_of_slices_are_kept_by_script_where_there_are_several() -> None:
     first, second = (1_000_000, 3), (9_000_000, 1)
-    kept = json.loads(sketches.encode_slices([[first, second]], 0.5, [[first], [second]]))
+    kept = json.loads(responses.encode_slices([[first, second]], 0.5, [[first], [second]]))
     read = [buckets_of(base64.b64decode(kept["scripts"][place])) for place in ("0", "1")]
     assert [each.mean_us for each in read] == pytest.approx([1000, 9000], rel=0.004)
     assert [int(each.counts.sum()) for each in read] == [3, 1]
-    assert "scripts" not in json.loads(sketches.encode_slices([[first]], 0.5))
+    assert "scripts" not in json.loads(responses.encode_slices([[first]], 0.5))

@@ -7,7 +7,7 @@ from shutil import rmtree
 import pytest
 
 from pgassay.bench.errors import BenchError
-from pgassay.capture.physical.fetching import BACKUP, Wish, fetch
+from pgassay.capture.physical import BACKUP, FilesRequest, fetch
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
 from pgassay.postgres import adoption
@@ -94,7 +94,7 @@ def test_wal_and_tablespaces_of_the_same_owner_come_along_and_no_others(
     (source / "pg_wal").symlink_to(folder / "wal")
     capture = folder / "capture"
     capture.mkdir()
-    fetch(Wish(BACKUP, source), capture, found, {}, "", ())
+    fetch(FilesRequest(BACKUP, source), capture, found, {}, "", ())
     assert not (capture / "cluster" / "pg_wal").is_symlink()
     assert {path.name for path in (capture / "cluster" / "pg_wal").iterdir()} == {
         path.name for path in (folder / "wal").iterdir()
@@ -103,7 +103,7 @@ def test_wal_and_tablespaces_of_the_same_owner_come_along_and_no_others(
     second = folder / "second"
     second.mkdir()
     with pytest.raises(BenchError, match=r"16384.* belongs to user 0, while the data directory belongs to user"):
-        fetch(Wish(BACKUP, source), second, found, {}, "", ())
+        fetch(FilesRequest(BACKUP, source), second, found, {}, "", ())
     assert list(second.iterdir()) == []
 
 

@@ -10,10 +10,12 @@ from typing import cast
 import pytest
 
 from pgassay.bench.errors import BenchError
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.host import runner
 from pgassay.host.clock import SystemClock
 from pgassay.load import program
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
 
 MOST = 1 << 20
@@ -43,9 +45,10 @@ def test_what_a_program_leaves_behind_keeps_nobody_waiting() -> None:
 @pytest.mark.parametrize("stream", ["out", "err"])
 def test_a_load_that_prints_without_end_is_ended(tmp_path: Path, stream: str) -> None:
     endpoint = SimpleNamespace(network=None, environment=dict)
-    server = cast("Server", SimpleNamespace(client_endpoint=endpoint, alive=lambda: True))
+    server = cast("Server", SimpleNamespace(client_endpoint=endpoint, alive=lambda: True, postmaster_pid=os.getpid()))
     words = ["sh", "-c", "exec yes" if stream == "out" else "exec yes >&2"]
-    done, problems = program.watch(real.runner(), SystemClock(), server, words, tmp_path, "load", None)
-    assert problems == {"endless_output": "sh printed more than 1 MB"}
-    assert done.stdout == done.stderr == "", "it would take minutes to look for results in it"
+    tools = Tools(tmp_path, real.runner(), SystemClock())
+    run = program.run(tools, server, PgbenchOptions(), words, tmp_path, "load", None)
+    assert run.problems == {"endless_output": "sh printed more than 1 MB"}
+    assert run.done.stdout == run.done.stderr == "", "it would take minutes to look for results in it"
     assert (tmp_path / f"load.{stream}").stat().st_size == MOST

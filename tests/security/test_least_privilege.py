@@ -15,13 +15,15 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.children import PATH, which
 from pgassay.host.accounts import choose
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
+from pgassay.load import program
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
-from pgassay.load.program import watch
 from pgassay.testing import real
 from tests.load.loads import pgbench, sysbench_tpcc
 from tests.load.test_pgbench_runs import BASE
@@ -122,8 +124,9 @@ def test_fio_starts_no_shell_of_roots(probe: Probe, server: Server, tmp_path: Pa
     # The name leads to a place where fio's shell may write what the command prints; else it does not start it.
     named = f"--name={probe.folder}/x"
     words = ["fio", named, "--ioengine=null", "--size=4k", f"--exec_prerun={probe.command}"]
-    done, problems = watch(real.runner(), SystemClock(), server, words, tmp_path, "fio", 5)
-    assert (done.status, problems) == (0, {})
+    tools = Tools(real.installation().bindir, real.runner(), SystemClock())
+    run = program.run(tools, server, PgbenchOptions(), words, tmp_path, "fio", 5)
+    assert (run.done.status, run.problems) == (0, {})
     probe.require_unprivileged(OF_LIBPQ)
 
 

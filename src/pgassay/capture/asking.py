@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import count, takewhile
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -17,21 +17,16 @@ from pgassay.bench.errors import NotSettableError
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Installation
 from pgassay.capture import dump
-from pgassay.capture.errors import CaptureError
+from pgassay.capture.dump import Needing
+from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
-from pgassay.capture.mixture import FAILS, ScriptedLoad, scripted
-from pgassay.capture.needing import Needing
-from pgassay.capture.pace import FULL, Pace
-from pgassay.capture.pace import of as pace_of
-from pgassay.capture.question import Question, document
+from pgassay.capture.question import FULL, Pace, Question, document, pace_of
+from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
 from pgassay.locks import alone
-
-_NAMED = 5
-"""As many objects are named."""
 
 FOLDER = "asked"
 _NAME_MAX = 100
@@ -44,7 +39,7 @@ _C_LOCALES = ("C", "POSIX", "C.UTF-8", "C.utf8")
 
 
 @dataclass(frozen=True)
-class Asked:
+class PreparedQuestion:
     """A question with its files: the load with what is missing from it, the folder of its scripts, the data's file."""
 
     capture: Capture
@@ -59,7 +54,7 @@ class Asked:
     replayed: Mapping[str, Any] | None = None
     """The load of a log that is played in place of scripts."""
     pace: str = FULL
-    """One of `pace.PACES`."""
+    """One of `question.PACES`."""
 
     @property
     def paced(self) -> Pace | None:
@@ -83,7 +78,7 @@ class Asked:
             pace=self.paced,
         )
 
-    def without(self, failed: Mapping[str, str]) -> "Asked":
+    def without(self, failed: Mapping[str, str]) -> "PreparedQuestion":
         """The same without the scripts that failed when tried; raises `CaptureError` where too little is left."""
         if self.capture.load is None:
             return self
@@ -104,9 +99,9 @@ def write(
     own_scripts: bool = False,
     replayed: Mapping[str, Any] | None = None,
     pace: str = FULL,
-) -> Asked:
+) -> PreparedQuestion:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
-    is the load where a log is played in their place, `pace` one of `pace.PACES`.
+    is the load where a log is played in their place, `pace` one of `question.PACES`.
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
@@ -137,25 +132,32 @@ def write(
         data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
     warnings = _warnings(capture, installations, data.missing)
     if needing.extensions:
-        warnings["extensions_left_out"] = extensions_left_out(needing.extensions, needing.objects)
+        needed = f"; and what needs them: {some(needing.objects, '; ')}" if needing.objects else ""
+        warnings["extensions_left_out"] = (
+            f"left out of the data, because it is not installed here: extension {', '.join(needing.extensions)}{needed}"
+        )
     if unknown:
-        warnings["settings_left_out"] = _settings_left_out(unknown, dict.fromkeys(unknown.values()))
+        warnings["settings_left_out"] = (
+            f"left out of the settings, because PostgreSQL {' and '.join(dict.fromkeys(unknown.values()))} does not "
+            f"know them: {', '.join(unknown)}"
+        )
     if strange:
-        warnings["libraries_left_out"] = _libraries_left_out(strange)
+        said = ", ".join(f"{name} ({reason})" for name, reason in strange.items())
+        warnings["libraries_left_out"] = f"left out of shared_preload_libraries: {said}"
     there = {*capture.source.extensions, *libraries}
     if strangers := [each for each in _extensions_asked(question) if each not in there]:
         warnings["settings_of_nothing"] = (
             f"no extension and no preloaded library of the server is called {', '.join(strangers)}: "
             "its settings do nothing"
         )
-    return Asked(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
+    return PreparedQuestion(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
 
 
 def _require_names(question: Question, capture: Capture) -> None:
     """Raise `CaptureError` for a change of the schema that cannot be parsed, or names what the capture does not have.
 
-    Only what comes before a statement that may make tables or columns itself. Without the parser the loaded data tell,
-    before anything is measured.
+    Only what comes before a statement that may make tables or columns itself. Without the parser the loaded data show
+    it, before anything is measured.
     """
     try:
         from pglast import parse_sql
@@ -167,15 +169,14 @@ def _require_names(question: Question, capture: Capture) -> None:
             trees: list[Any] = [each.stmt for each in parse_sql(change)]
         except ParseError as error:
             raise CaptureError(f'"{change}" cannot be parsed: {str(error).splitlines()[0]}', None) from None
-        for tree in takewhile(_of_a_table, trees):
+        for tree in trees:
+            kind = type(tree).__name__
+            alters = kind == "AlterTableStmt" and tree.objtype.name == "OBJECT_TABLE"
+            if not (alters or kind == "IndexStmt"):
+                break
             _require_table(change, tree, capture)
-            if type(tree).__name__ == "AlterTableStmt":
+            if alters:
                 break  # it may have made the columns that others name
-
-
-def _of_a_table(tree: Any) -> bool:
-    kind = type(tree).__name__
-    return kind == "IndexStmt" or (kind == "AlterTableStmt" and tree.objtype.name == "OBJECT_TABLE")
 
 
 def _require_table(change: str, tree: Any, capture: Capture) -> None:
@@ -217,13 +218,11 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
 def _new_folder(parent: Path, stamp: str) -> Path:
     """A question's own, with a number behind `stamp` where another question has the same second."""
     parent.mkdir(parents=True, exist_ok=True)
-    number = count(2)
-    folder = parent / stamp
-    while True:
+    for name in chain([stamp], (f"{stamp}-{number}" for number in count(2))):
         with suppress(FileExistsError):
-            folder.mkdir()
-            return folder
-        folder = parent / f"{stamp}-{next(number)}"
+            (parent / name).mkdir()
+            return parent / name
+    raise AssertionError("numbers do not end")
 
 
 def _data(
@@ -263,8 +262,12 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
     table, before hours of loading. The server's files are what they are.
     """
     missing: dict[str, str] = {}
+    wanted = [name for name in capture.source.extensions if name not in (*dump.NEVER_RESTORED, "plpgsql")]
     for installation in installations:
-        missing |= dict.fromkeys(_missing_extensions(capture, installation, runner), str(installation.version))
+        folder = _folder_of(installation, "--sharedir", runner)
+        if folder is not None and (folder / "extension").is_dir():
+            absent = (name for name in wanted if not (folder / "extension" / f"{name}.control").is_file())
+            missing |= dict.fromkeys(absent, str(installation.version))
     if not missing:
         return Needing()
     if capture.data.physical is not None:
@@ -278,14 +281,10 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
     return found
 
 
-def _missing_extensions(capture: Capture, installation: Installation, runner: Runner) -> list[str]:
-    """The server's extensions that this PostgreSQL does not have."""
-    told = runner.run([str(installation.bindir / "pg_config"), "--sharedir"])
-    folder = Path(told.stdout.strip()) / "extension"
-    if told.status or not folder.is_dir():
-        return []  # a PostgreSQL without pg_config: loading the data will tell
-    wanted = [name for name in capture.source.extensions if name not in (*dump.NEVER_RESTORED, "plpgsql")]
-    return [name for name in wanted if not (folder / f"{name}.control").is_file()]
+def _folder_of(installation: Installation, option: str, runner: Runner) -> Path | None:
+    """What this option of pg_config prints; None for a PostgreSQL without it, where loading or running will show."""
+    done = runner.run([str(installation.bindir / "pg_config"), option])
+    return None if done.status else Path(done.stdout.strip())
 
 
 def require_versions(capture: Capture, question: Question) -> None:
@@ -304,11 +303,15 @@ def _require_serves(capture: Capture, installation: Installation, runner: Runner
         return
     if installation.version.major != capture.source.major:
         raise _only_dumps(str(installation.version), capture.source.major)
-    told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
-    if told.status:
-        return  # a PostgreSQL without pg_config: the functions themselves will tell
-    folder = Path(told.stdout.strip())
-    missing = [each for each in needs.libraries if not _is_library(each, folder)]
+    folder = _folder_of(installation, "--pkglibdir", runner)
+    if folder is None:
+        return
+    paths = {
+        name: Path(name.replace("$libdir", str(folder)) if "/" in name else folder / name) for name in needs.libraries
+    }
+    missing = [
+        name for name, path in paths.items() if not (path.is_file() or path.with_name(f"{path.name}.so").is_file())
+    ]
     if missing:
         raise CaptureError(
             "functions of the database need libraries that this PostgreSQL "
@@ -317,21 +320,17 @@ def _require_serves(capture: Capture, installation: Installation, runner: Runner
         )
 
 
-def _is_library(name: str, folder: Path) -> bool:
-    path = Path(name.replace("$libdir", str(folder)) if "/" in name else folder / name)
-    return path.is_file() or path.with_name(f"{path.name}.so").is_file()
-
-
 def _libraries(
     capture: Capture, question: Question, installations: Sequence[Installation], runner: Runner
 ) -> tuple[tuple[str, ...], dict[str, str]]:
     """The libraries that every PostgreSQL of the study loads at its start, and why others of the server's are not
     loaded: those that the server preloads, and those of extensions whose settings are asked about.
     """
-    folders = []
-    for installation in installations:
-        told = runner.run([str(installation.bindir / "pg_config"), "--pkglibdir"])
-        folders.append(Path(told.stdout.strip() if not told.status else ""))
+    folders = [_folder_of(each, "--pkglibdir", runner) or Path() for each in installations]
+
+    def installed(name: str) -> bool:
+        return all((folder / f"{name.removesuffix('.so')}.so").is_file() for folder in folders)
+
     kept: list[str] = []
     strange: dict[str, str] = {}
     for library in capture.source.libraries:
@@ -340,12 +339,12 @@ def _libraries(
             continue
         if name in _ACTING:
             strange[name] = "it acts by itself"
-        elif "/" in name or not all((folder / f"{name.removesuffix('.so')}.so").is_file() for folder in folders):
+        elif "/" in name or not installed(name):
             strange[name] = "it is not installed here"
         else:
             kept.append(name)
-    for name in (each for each in _extensions_asked(question) if each in capture.source.extensions):
-        if name not in (*kept, *_ACTING) and all((folder / f"{name}.so").is_file() for folder in folders):
+    for name in _extensions_asked(question):
+        if name in capture.source.extensions and name not in (*kept, *_ACTING) and installed(name):
             kept.append(name)
     return tuple(kept), strange
 
@@ -404,20 +403,7 @@ def _warnings(capture: Capture, installations: Sequence[Installation], missing: 
     return found
 
 
-def _settings_left_out(names: Iterable[str], versions: Iterable[str]) -> str:
-    """A warning: settings of the server that a PostgreSQL of the study does not know."""
-    unknown = " and ".join(versions)
-    return f"left out of the settings, because PostgreSQL {unknown} does not know them: {', '.join(names)}"
-
-
-def _libraries_left_out(reasons: Mapping[str, str]) -> str:
-    """A warning: preloaded libraries of the server that the study's do not load."""
-    said = ", ".join(f"{name} ({reason})" for name, reason in reasons.items())
-    return f"left out of shared_preload_libraries: {said}"
-
-
 def _only_dumps(version: str, major: int) -> CaptureError:
-    """Another major version, asked of files."""
     return CaptureError(
         f"the data are files of PostgreSQL {major}, which PostgreSQL {version} cannot read",
         "capture with --data dump to compare major versions: a dump loads into any (pg_upgrade is not run here)",
@@ -426,19 +412,8 @@ def _only_dumps(version: str, major: int) -> CaptureError:
 
 def missing_extensions(names: Iterable[str], version: str, tables: Sequence[str] = ()) -> CaptureError:
     """Extensions without which the data cannot be loaded, and that a PostgreSQL of the study does not have."""
-    used = f" (columns or defaults of {_some(tables)})" if tables else ""
+    used = f" (columns or defaults of {some(tables, '; ')})" if tables else ""
     return CaptureError(
         f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}{used}",
         "install them, or name another PostgreSQL with --pg-bindir",
     )
-
-
-def extensions_left_out(names: Iterable[str], objects: Sequence[str]) -> str:
-    """A warning: extensions of the server that a PostgreSQL of the study does not have, and what needs them."""
-    needed = f"; and what needs them: {_some(objects)}" if objects else ""
-    return f"left out of the data, because it is not installed here: extension {', '.join(names)}{needed}"
-
-
-def _some(words: Sequence[str]) -> str:
-    more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
-    return "; ".join(words[:_NAMED]) + more

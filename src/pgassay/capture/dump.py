@@ -5,9 +5,15 @@ pg_dump reads every table once, in one read-only snapshot, and waits for no lock
 user's servers. What a new cluster has no roles for (policies), no place for (tablespaces) or no business with (user
 mappings of foreign servers, event triggers) is left out when the data are loaded, and so is pg_stat_statements, our
 instrument.
+
+pg_dump writes down of each object which others it needs, an extension in the place of its own functions, types and
+operators, and `pg_restore --list --verbose` shows them. Of what needs an extension that is not here an index, a view, a
+function or a foreign table can be left out: what then fails of the load is named when it is tried. A table cannot:
+without a column's type or its default the data would not be loaded.
 """
 
 import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,10 +22,69 @@ from time import monotonic
 
 from pgassay.bench.running import Clock, Completed, Runner
 from pgassay.capture.errors import CaptureError, hint_for
-from pgassay.capture.needing import Needing, needing
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Readable, cpu_ms
 from pgassay.postgres.find import Finder
+
+_ENTRY = re.compile(r"(\d+); \d+ \d+ (.*)")
+_NEEDS = re.compile(r";\s*depends on:((?: \d+)+)")
+_DATA = ("TABLE DATA ", "TABLE ATTACH ")
+"""Not tables, though their lines begin like those."""
+_OF_AN_OBJECT = ("EXTENSION ", "COMMENT ", "TABLE DATA ", "SECURITY LABEL ")
+"""Named by the object that they belong to."""
+
+
+@dataclass(frozen=True)
+class Needing:
+    """The lines of a table of contents that need extensions which are missing."""
+
+    extensions: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    tables: Mapping[str, tuple[str, ...]] | None = None
+    """Tables by the extension that they need: what cannot be left out."""
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """What of the user's own is left out, in words: `INDEX public orders_note`."""
+        entries = (_described(line) for line in self.lines)
+        return tuple(" ".join(each.split()[:-1]) for each in entries if not each.startswith(_OF_AN_OBJECT))
+
+
+def needing(contents: Iterable[str], extensions: Iterable[str]) -> Needing:
+    """What needs one of these extensions; `contents` are lines of pg_restore's verbose list."""
+    entries: dict[str, str] = {}
+    needs: dict[str, set[str]] = {}
+    number = ""
+    for line in contents:
+        if entry := _ENTRY.match(line):
+            number = entry[1]
+            entries[number] = line
+        elif needed := _NEEDS.match(line):
+            needs[number] = set(needed[1].split())
+    words = {each: _described(line).split() for each, line in entries.items()}
+    everything: set[str] = set()
+    tables: dict[str, tuple[str, ...]] = {}
+    for name in (names := tuple(extensions)):
+        found = {each for each in entries if words[each] == ["EXTENSION", "-", name]}
+        while more := {each for each, needed in needs.items() if each not in found and needed & found}:
+            found |= more
+        everything |= found
+        its = tuple(".".join(words[each][1:-1]) for each in entries if each in found and _is_table(entries[each]))
+        if its:
+            tables[name] = its
+    return Needing(names, tuple(line for each, line in entries.items() if each in everything), tables)
+
+
+def _described(line: str) -> str:
+    """`217; 1259 16597 TABLE public orders app` as `TABLE public orders app`."""
+    entry = _ENTRY.match(line)
+    return entry[2] if entry else ""
+
+
+def _is_table(line: str) -> bool:
+    described = _described(line)
+    return described.startswith("TABLE ") and not described.startswith(_DATA)
+
 
 _DUMPING = (
     ("No space left on device", "free room there, or name a directory on another file system with --out"),
@@ -95,7 +160,6 @@ def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[st
 
 
 def connection_words(parameters: Mapping[str, str]) -> str:
-    """A libpq connection string."""
     return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
 
 
@@ -130,21 +194,20 @@ def dump(
                 used |= {pid: spent for pid in pids if (spent := cpu_ms(pid)) is not None}
     finally:
         running.terminate()
-    _require(done, file)
+    if done.status:
+        raise _failure(done, file)
     log.unlink(missing_ok=True)
     return Dumped(file.stat().st_size, monotonic() - began, sum(used.values()) if used else None)
 
 
-def _require(done: Completed, file: Path) -> None:
+def _failure(done: Completed, file: Path) -> CaptureError:
     """Its first error, with what the server said of it; on a full drive pg_dump cannot write even that."""
-    if not done.status:
-        return
     lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
     said = next((line for line in lines if line.startswith("error")), " ".join(lines[:1]))
     said = said.rstrip(".") + "".join(f": {line.partition(_BY_SERVER)[2]}" for line in lines if _BY_SERVER in line)
     if not said and disk_usage(file.parent).free < _FULL_BYTES:
         said = f'No space left on device below "{file.parent.parent}"'
-    raise dump_failed(said or f"it ended with status {done.status} and without a message")
+    return dump_failed(said or f"it ended with status {done.status} and without a message")
 
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
@@ -165,7 +228,6 @@ def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
 
 
 def left_out(contents: Iterable[str]) -> list[str]:
-    """The objects that a study's cluster does not take."""
     return [line for line in contents if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
 
 
@@ -189,7 +251,9 @@ def playable(
     """
     restore, *older = programs
     contents = listed(restore, file, runner)
-    if not (without or left_out(contents)) and all(_reads(each, file, runner) for each in older):
+    whole = not (without or left_out(contents))
+    # The format of archives has versions of its own.
+    if whole and all(runner.run([str(each), "--list"], input_file=file).status == 0 for each in older):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
@@ -197,11 +261,6 @@ def playable(
         _restored(restore, file, partial, _chosen(contents, folder, without), runner)
         partial.rename(script)
     return Playable(script, _missing(contents))
-
-
-def _reads(restore: Path, file: Path, runner: Runner) -> bool:
-    """Can this pg_restore read the dump? The format of archives has versions of its own."""
-    return runner.run([str(restore), "--list"], input_file=file).status == 0
 
 
 @dataclass(frozen=True)
@@ -238,38 +297,28 @@ def _chosen(contents: Iterable[str], folder: Path, without: Collection[str]) -> 
 
 
 def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
+    """Write the SQL of the chosen objects, in which what older servers do not know is made a comment in its place: all
+    of it is a timeout that is off anyway. Scripts may be large, so nothing else is written."""
     options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
     done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
     if done.status:
         raise dump_failed(done.stderr.strip())
-    _without_newer_settings(script)
-
-
-def _without_newer_settings(script: Path) -> None:
-    """Make a comment, in its place, of what the head of a script sets and older servers do not know.
-
-    All of it is a timeout that is off anyway. Scripts may be large, so nothing else is written.
-    """
-    with script.open("r+b") as file:
-        head = file.read(_HEAD_BYTES)
+    with script.open("r+b") as sql:
+        head = sql.read(_HEAD_BYTES)
         for name in _NEWER_SETTINGS:
             at = head.find(b"\nSET " + name)
             if at >= 0:
-                file.seek(at + 1)
-                file.write(b"-- ")
+                sql.seek(at + 1)
+                sql.write(b"-- ")
 
 
 def _missing(contents: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_words(line) for line in left_out(contents) if not any(own in line for own in _OURS))
-
-
-def _words(line: str) -> str:
-    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`."""
-    return " ".join(line.partition(";")[2].split()[2:-1])
+    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`, unless it is our own."""
+    users = (line for line in left_out(contents) if not any(own in line for own in _OURS))
+    return tuple(" ".join(line.partition(";")[2].split()[2:-1]) for line in users)
 
 
 def dump_failed(detail: str) -> CaptureError:
-    """pg_dump ended with an error."""
     return CaptureError(
         f"pg_dump failed: {detail}",
         hint_for(detail, _DUMPING, "these are its own words; nothing is left of the capture"),

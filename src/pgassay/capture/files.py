@@ -1,6 +1,6 @@
 """The directory of a capture: a README, `capture.json`, `statistics.json`, `load.json` and the data.
 
-It is written beside its final name and renamed when whole, so that a directory with that name is a whole capture.
+It is written next to its final name and renamed when whole, so that a directory with that name is a whole capture.
 Only its owner may read it.
 
 Captures are sent to others, so one may come from anybody. It has files and directories and nothing else: a link would
@@ -11,7 +11,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ import msgspec
 
 from pgassay import scratch, untrusted
 from pgassay.capture.errors import CaptureError
-from pgassay.capture.format import FORMAT, Capture, Cost, Data, Function, Load, Source, Table, View
-from pgassay.capture.physical.fetching import FOLDER as CLUSTER
-from pgassay.capture.physical.fetching import KINDS
+from pgassay.capture.format import FORMAT, Capture, Load, Table
+from pgassay.capture.physical import FOLDER as CLUSTER
+from pgassay.capture.physical import KINDS
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError, accounts_of_ours
 
@@ -45,23 +45,7 @@ _DATA = {
 }
 
 
-@dataclass(frozen=True)
-class _Head:
-    format: int
-    captured_utc: str
-    program_version: str
-    source: Source
-    volatile_functions: tuple[str, ...]
-    data: Data
-    cost: Cost
-    with_literals: bool
-    secrets: tuple[str, ...]
-    views: tuple[View, ...] = ()
-    functions: tuple[Function, ...] = ()
-
-
 def require_absent(path: Path) -> None:
-    """Raise `UsageError` where something is at `path` already."""
     if os.path.lexists(path):
         raise UsageError(f'"{path}" exists already', "name another directory with --out")
 
@@ -82,22 +66,19 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 def write(capture: Capture, folder: Path, name: str) -> None:
     """Write all but the data into `folder`; `name` is what the README calls the capture."""
-    head = _Head(
-        FORMAT, capture.captured_utc, capture.program_version, capture.source, capture.volatile_functions, capture.data,
-        capture.cost, capture.with_literals, capture.secrets, capture.views, capture.functions,
-    )  # fmt: skip
-    _write(folder / HEAD, head)
-    _write(folder / STATISTICS, capture.tables)
-    if capture.load is not None:
-        _write(folder / LOAD, capture.load)
+    head: dict[str, Any] = {each.name: getattr(capture, each.name) for each in fields(capture)}
+    tables, load = head.pop("tables"), head.pop("load")
+    _write(folder / HEAD, {"format": FORMAT, **head})
+    _write(folder / STATISTICS, tables)
+    if load is not None:
+        _write(folder / LOAD, load)
     dumped = f"{capture.data.file:<17}{_DATA[capture.data.kind]}\n" if capture.data.file else ""
+    has_values = any(each.common_values or each.histogram for table in capture.tables for each in table.columns)
     text = _README.format(
         version=capture.program_version,
         database=capture.source.database,
         server=capture.source.version,
-        values=", with values"
-        if any(c.common_values or c.histogram for t in capture.tables for c in t.columns)
-        else "",
+        values=", with values" if has_values else "",
         literals=", with literals" if capture.with_literals else ", without literals",
         data=dumped,
         name=name,
@@ -113,21 +94,26 @@ def read(path: Path) -> Capture:
     """The capture at `path`; raises `CaptureError` for what is none, is damaged, or was written by a later version."""
     if not (path / HEAD).is_file():
         raise _not_a_capture(path, f"it has no {HEAD}")
-    _require_plain(path)
+    for directory, folders, names in _levels(path):
+        for name in (*folders, *names):
+            mode = (directory / name).lstat().st_mode
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                inside = (directory / name).relative_to(path)
+                raise _not_a_capture(path, f'"{inside}" is neither a file nor a directory')
     found = _decoded(path / HEAD, dict[str, Any])
     if found.get("format") != FORMAT:
         raise CaptureError(
             f'"{path}" has format {found.get("format")}, which this version does not read', "a newer pgassay wrote it"
         )
-    head = _decoded(path / HEAD, _Head)
     load = _decoded(path / LOAD, Load) if (path / LOAD).is_file() else None
     tables = _decoded(path / STATISTICS, tuple[Table, ...])
+    try:
+        head = msgspec.convert({**found, "tables": (), "load": None}, Capture)
+    except msgspec.ValidationError as error:
+        raise _not_a_capture(path, f"{HEAD}: {error}") from None
     if head.data.file and head.data.file not in {each.name for each in path.iterdir()}:  # not a way to somewhere else
         raise _not_a_capture(path, f"its data, {head.data.file}, are missing")
-    return Capture(
-        head.captured_utc, head.program_version, head.source, tables, head.volatile_functions, load, head.data,
-        head.cost, head.with_literals, head.secrets, head.views, head.functions,
-    )  # fmt: skip
+    return replace(head, tables=tables, load=load)
 
 
 def require_ours(path: Path) -> None:
@@ -142,15 +128,6 @@ def require_ours(path: Path) -> None:
                 f'"{directory}" belongs to user {owner}: questions are only written into captures of your own',
                 f'ask a copy: cp -r "{path}" COPY',
             )
-
-
-def _require_plain(path: Path) -> None:
-    for directory, folders, names in _levels(path):
-        for name in (*folders, *names):
-            mode = (directory / name).lstat().st_mode
-            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                inside = (directory / name).relative_to(path)
-                raise _not_a_capture(path, f'"{inside}" is neither a file nor a directory')
 
 
 def _levels(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
@@ -169,5 +146,4 @@ def _decoded(path: Path, kind: Any) -> Any:
 
 
 def _not_a_capture(path: Path, why: str) -> CaptureError:
-    """A directory that is no capture, or a damaged one."""
     return CaptureError(f'"{path}" is not a capture: {why}', "pgassay capture writes one (docs/your-server.md)")

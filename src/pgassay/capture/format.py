@@ -35,6 +35,11 @@ class Column:
     keyed: bool | None = None
     """Is it part of any key that two rows may not share? None in captures that do not tell."""
 
+    def distinct(self, rows: float) -> float:
+        """How many distinct values are in so many rows; 0 where that is not known."""
+        count = self.n_distinct or 0.0
+        return count if count >= 0 else -count * rows
+
 
 @dataclass(frozen=True)
 class Table:
@@ -103,7 +108,7 @@ class Moment:
 
     @classmethod
     def of(cls, at_s: float, rows: Iterable[tuple[Any, ...]]) -> "Moment":
-        """From the rows of `reads.activity`; an active session that waits for nothing is on the CPU."""
+        """From the rows of `reads.ACTIVITY`; an active session that waits for nothing is on the CPU."""
         states: dict[str, int] = {}
         waits: dict[str, int] = {}
         for state, wait, count in rows:
@@ -166,7 +171,6 @@ class Load:
 
     @property
     def exec_ms(self) -> float:
-        """The time that all statements took together."""
         return sum(each.exec_ms for each in self.statements)
 
 

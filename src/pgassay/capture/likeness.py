@@ -7,15 +7,15 @@ is 1 for equal figures: of two amounts the smaller over the larger, of two distr
 two shares 1 less their difference. Three are shown and not counted: a load that never rests has more sessions at work,
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
 The score is never above the share of the source's time that is played at all: the rest would hide what is missing.
-A load that is played at the source's own pace has rates besides: calls a second count, bytes of WAL do not.
+A load that is played at the source's own pace has rates, too: calls a second count, bytes of WAL do not.
 What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
 of a log without durations no time is.
 """
 
 from collections.abc import Mapping
 
-from pgassay.capture.format import Load, Moment, Statement
-from pgassay.capture.mixture import control_of
+from pgassay.capture.format import Load, Statement
+from pgassay.capture.scripts import control_of
 from pgassay.record.ask import Likeness, Part, StatementPair
 
 ENOUGH = 0.8
@@ -29,43 +29,34 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
 
     `pace` is how many times as fast as the source's own mean it was to be played; None: as fast as it goes.
     """
-    calls = _common(_shares(source, "calls"), _shares(here, "calls"))
-    time = _common(_shares(source, "exec_ms"), _shares(here, "exec_ms"))
-    return Likeness(
-        (
-            _played(source, here),
-            Part("calls by statement", None, None, "in common", calls),
-            Part("time by statement", None, None, "in common", time),
-            _amount("rows a call", _a_call(source, source, "rows"), _a_call(source, here, "rows"), ""),
-            _amount("blocks a call", _blocks(source, source), _blocks(source, here), ""),
-            _share("blocks not in shared_buffers", _missed(source, source), _missed(source, here)),
-            _amount(
-                "WAL records a call", _a_call(source, source, "wal_records"), _a_call(source, here, "wal_records"), ""
-            ),
-            _amount(
-                "WAL a call",
-                _a_call(source, source, "wal_bytes"),
-                _a_call(source, here, "wal_bytes"),
-                "bytes",
-                counts=False,
-            ),
-            _amount(
-                "temporary blocks a call",
-                _a_call(source, source, "temp_blocks"),
-                _a_call(source, here, "temp_blocks"),
-                "",
-            ),
-            _share("HOT updates", _hot(source), _hot(here)),
-            _amount("active sessions", _active(source), _active(here), "", counts=False),
-            Part("wait events", None, None, "in common", _common(_waits(source), _waits(here))),
-            _amount(
-                "time a call", _a_call(source, source, "exec_ms"), _a_call(source, here, "exec_ms"), "ms", counts=False
-            ),
-            *(() if pace is None else _rates(source, here, pace)),
-        ),
-        _by_statement(source, here),
-        ENOUGH,
-    )
+
+    def common(name: str, one: Mapping[str, float], other: Mapping[str, float]) -> Part:
+        shared = sum(min(share, other.get(each, 0.0)) for each, share in one.items()) if one and other else None
+        return Part(name, None, None, "in common", shared)
+
+    def by_call(name: str, counter: str, unit: str = "", *, counts: bool = True) -> Part:
+        return _amount(name, _a_call(source, source, counter), _a_call(source, here, counter), unit, counts=counts)
+
+    parts = [
+        _played(source, here),
+        common("calls by statement", _shares(source, "calls"), _shares(here, "calls")),
+        common("time by statement", _shares(source, "exec_ms"), _shares(here, "exec_ms")),
+        by_call("rows a call", "rows"),
+        _amount("blocks a call", _blocks(source, source), _blocks(source, here), ""),
+        _share("blocks not in shared_buffers", _missed(source, source), _missed(source, here)),
+        by_call("WAL records a call", "wal_records"),
+        by_call("WAL a call", "wal_bytes", "bytes", counts=False),
+        by_call("temporary blocks a call", "temp_blocks"),
+        _share("HOT updates", _hot(source), _hot(here)),
+        _amount("active sessions", _active(source), _active(here), "", counts=False),
+        common("wait events", _waits(source), _waits(here)),
+        by_call("time a call", "exec_ms", "ms", counts=False),
+    ]
+    if pace is not None:
+        calls, wal = (None if rate is None else rate * pace for rate in (_calls_per_s(source), _wal_per_s(source)))
+        parts.append(_amount("calls a second", calls, _calls_per_s(here), ""))
+        parts.append(_amount("WAL a second", wal, _wal_per_s(here), "bytes", counts=False))
+    return Likeness(tuple(parts), _by_statement(source, here), ENOUGH)
 
 
 def _played(source: Load, here: Load) -> Part:
@@ -75,15 +66,6 @@ def _played(source: Load, here: Load) -> Part:
     played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
     name = "time that is played" if _shares(source, "exec_ms") else "calls that are played"
     return Part(name, None if played is None else 1.0, played, "share", played, counts=False, caps=True)
-
-
-def _rates(source: Load, here: Load, pace: float) -> tuple[Part, ...]:
-    """By the second; those of the source times the pace that was asked for."""
-    due = [None if rate is None else rate * pace for rate in (_calls_per_s(source), _wal_per_s(source))]
-    return (
-        _amount("calls a second", due[0], _calls_per_s(here), ""),
-        _amount("WAL a second", due[1], _wal_per_s(here), "bytes", counts=False),
-    )
 
 
 def _calls_per_s(load: Load) -> float | None:
@@ -141,12 +123,6 @@ def _normal(amounts: Mapping[str, float]) -> dict[str, float]:
     return {name: amount / total for name, amount in amounts.items()} if total > 0 else {}
 
 
-def _common(one: Mapping[str, float], other: Mapping[str, float]) -> float | None:
-    if not one or not other:
-        return None
-    return sum(min(share, other.get(name, 0.0)) for name, share in one.items())
-
-
 def _amount(name: str, source: float | None, here: float | None, unit: str, *, counts: bool = True) -> Part:
     if source is None or here is None:
         return Part(name, source, here, unit, None, counts)
@@ -192,10 +168,6 @@ def _active(load: Load) -> float | None:
 def _waits(load: Load) -> dict[str, float]:
     found: dict[str, float] = {}
     for moment in load.moments:
-        _add(moment, found)
+        for name, count in moment.waits.items():
+            found[name] = found.get(name, 0.0) + count
     return _normal(found)
-
-
-def _add(moment: Moment, found: dict[str, float]) -> None:
-    for name, count in moment.waits.items():
-        found[name] = found.get(name, 0.0) + count

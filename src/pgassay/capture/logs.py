@@ -1,4 +1,4 @@
-"""A captured server's log: what ran with which values, in which transactions, beside what pg_stat_statements counted.
+"""A captured server's log: what ran with which values, in which transactions, in addition to pg_stat_statements.
 
 The Rust core reads it (docs/your-server.md). A statement is one of pg_stat_statements where both are the same
 without their constants. Without that extension the log alone is the load, which says no rows, blocks and WAL. Entries
@@ -56,7 +56,7 @@ _UNTIMED = 0.1
 
 
 @dataclass(frozen=True)
-class SeenStatement:
+class LoggedStatement:
     """A statement without its constants; `timed` of its calls have a duration; `parameters` are a sample of values.
 
     These are auto_explain's where it is `planned`; `calls` is 0 for a statement that stands in its entries alone.
@@ -72,7 +72,7 @@ class SeenStatement:
 
 
 @dataclass(frozen=True)
-class SeenTransaction:
+class LoggedTransaction:
     """Statements between BEGIN and COMMIT as indexes, how often, and a sample of their values."""
 
     statements: tuple[int, ...]
@@ -89,8 +89,8 @@ class Summary:
 
     first_us: int | None
     last_us: int | None
-    statements: tuple[SeenStatement, ...]
-    transactions: tuple[SeenTransaction, ...]
+    statements: tuple[LoggedStatement, ...]
+    transactions: tuple[LoggedTransaction, ...]
     other_calls: int
     other_transactions: int
     sessions: int
@@ -158,15 +158,15 @@ def read(
     database: str,
     *,
     with_values: bool,
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Summary:
-    """Read the logs, once, since a pipe can be read no second time; `beside` gets each event, too.
+    """Read the logs, once, since a pipe can be read no second time; `on_event` gets each event, too.
 
     Raises `CaptureError` for files that cannot be read and for logs without a statement. One with entries of
     auto_explain alone is read: it may have values for what pg_stat_statements counts.
     """
     prefixes = files.prefixes or (own_prefix,)
-    summary = _summary(files.paths, prefixes, database, keep_values=with_values, beside=beside)
+    summary = _summary(files.paths, prefixes, database, keep_values=with_values, on_event=on_event)
     if summary.has_calls:
         if not summary.first_us:
             raise _log_without_times()
@@ -195,13 +195,15 @@ def _summary(
     database: str,
     *,
     keep_values: bool = False,
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Summary:
     """Raise `CaptureError` for files that cannot be read, and a stderr log that lacks further lines of statements."""
     from pgassay._core import summarize_server_logs
 
     try:
-        found = summarize_server_logs(list(paths), prefixes, database=database, keep_values=keep_values, beside=beside)
+        found = summarize_server_logs(
+            list(paths), prefixes, database=database, keep_values=keep_values, beside=on_event
+        )
     except OSError as error:
         raise CaptureError(
             str(error), "--log reads files on this machine: copy the server's log, unpacked and whole"
@@ -211,7 +213,6 @@ def _summary(
 
 
 def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
-    """Raise `CaptureError` for another language, another prefix and what a collector wrapped."""
     if summary.foreign:
         raise CaptureError(
             "the log's messages are not in English, so its statements cannot be read",
@@ -232,68 +233,68 @@ def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
 
 def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = True) -> Iterator[str]:
     """What could not be read or used; `counted` where pg_stat_statements says how often statements ran."""
-    if found.unread:
-        yield f"{found.unread} of {found.records} lines of the log could not be read; the first: {found.first_unread}"
-    if found.foreign:
-        yield (
-            f"{found.foreign} lines of the log seem to be statements in another language than English, and are left out"
-        )
-    if found.doubtful:
-        yield (
-            f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
-            " programs or processes stand within them; csvlog and jsonlog, or logging_collector = on, keep them apart"
-        )
-    if found.torn:
-        yield (
-            "the log's last record is left out, since it may not be whole: its further lines would stand behind the end"
-        )
-    untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)
     calls = sum(each.calls for each in found.statements)
-    if untimed > _UNTIMED * calls:
-        yield (
-            f"{untimed} of {calls} calls of the log have no duration, so it tells neither their time nor the"
-            " clients' pauses"
-            " behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without"
-            " pg_stat_statements"
-            " a load without time is played by one client unless load.clients says otherwise"
-        )
-    if found.other_calls or found.other_transactions:
-        yield (
-            f"{found.other_calls} calls and {found.other_transactions} transactions of the "
-            "log are too rare or too long to be kept"
-        )
-    yield from _warnings_of_plans(found, counted=counted, with_values=with_values)
-
-
-def _warnings_of_plans(found: Summary, *, counted: bool, with_values: bool) -> Iterator[str]:
-    if found.plans_unread:
-        yield (
-            f"{found.plans_unread} entries of auto_explain are not used, since it cannot be told for sure where"
-            " their statements end:"
-            " auto_explain.log_format = json says it"
-        )
-    if found.plans_cut:
-        yield (
+    untimed = sum(max(0, each.calls - each.timed - each.failed) for each in found.statements)
+    silent = found.plans and not (found.has_calls or with_values)
+    uncounted = 0 if counted else sum(not each.calls for each in found.statements)
+    warnings = (
+        (
+            found.unread,
+            f"{found.unread} of {found.records} lines of the log could not be read; the first: {found.first_unread}",
+        ),
+        (
+            found.foreign,
+            f"{found.foreign} lines of the log seem to be statements in another language than English, and are left"
+            " out",
+        ),
+        (
+            found.doubtful,
+            f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
+            " programs or processes stand within them; csvlog and jsonlog, or logging_collector = on, keep them apart",
+        ),
+        (
+            found.torn,
+            "the log's last record is left out, since it may not be whole: its further lines would stand behind the"
+            " end",
+        ),
+        (
+            untimed > _UNTIMED * calls,
+            f"{untimed} of {calls} calls of the log have no duration, so it tells neither their time nor the clients'"
+            " pauses behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without"
+            " pg_stat_statements a load without time is played by one client unless load.clients says otherwise",
+        ),
+        (
+            found.other_calls or found.other_transactions,
+            f"{found.other_calls} calls and {found.other_transactions} transactions of the log are too rare or too long"
+            " to be kept",
+        ),
+        (
+            found.plans_unread,
+            f"{found.plans_unread} entries of auto_explain are not used, since it cannot be told for sure where their"
+            " statements end: auto_explain.log_format = json says it",
+        ),
+        (
+            found.plans_cut,
             f"{found.plans_cut} entries of auto_explain have a value that is cut, and are not used:"
-            " auto_explain.log_parameter_max_length = -1 logs values whole"
-        )
-    if found.other_plans:
-        yield (
-            f"{found.other_plans} entries of auto_explain are of statements for which there "
-            "is no room, and are not used"
-        )
-    if found.plans and not found.has_calls and not with_values:
-        yield (
+            " auto_explain.log_parameter_max_length = -1 logs values whole",
+        ),
+        (
+            found.other_plans,
+            f"{found.other_plans} entries of auto_explain are of statements for which there is no room, and are not"
+            " used",
+        ),
+        (
+            silent,
             "the log has entries of auto_explain and no call of a statement: they give values and nothing else, which"
-            " --with-literals keeps"
-        )
-    uncounted = sum(not each.calls for each in found.statements)
-    if uncounted and not counted:
-        yield (
-            f"{uncounted} statements stand in entries of auto_explain alone and are no part of the load, since"
-            " these do not say"
-            " how often a statement ran: log_min_duration_statement = 0 or pg_stat_statements does"
-        )
+            " --with-literals keeps",
+        ),
+        (
+            uncounted,
+            f"{uncounted} statements stand in entries of auto_explain alone and are no part of the load, since these do"
+            " not say how often a statement ran: log_min_duration_statement = 0 or pg_stat_statements does",
+        ),
+    )
+    return (text for holds, text in warnings if holds)
 
 
 def identifier(text: str) -> int:
@@ -353,7 +354,7 @@ def joined(load: Load, found: Summary) -> Load:
     return replace(load, statements=statements, logged=logged, planned_values=planned)
 
 
-def _shown(seen: SeenStatement) -> tuple[Values, ...]:
+def _shown(seen: LoggedStatement) -> tuple[Values, ...]:
     """The values; none where the statement names a column of secrets, and no tuple with a value that looks like one."""
     if private_name(seen.text):
         return ()
@@ -385,7 +386,7 @@ def _logged(found: Summary, owners: Sequence[_Owner | None]) -> Logged:
 
 
 def _transaction(
-    seen: SeenTransaction, statements: Sequence[SeenStatement], owners: Sequence[_Owner | None]
+    seen: LoggedTransaction, statements: Sequence[LoggedStatement], owners: Sequence[_Owner | None]
 ) -> Transaction | None:
     """None where one of its queries is not part of the capture; utility statements are left out of it."""
     places = [n for n, index in enumerate(seen.statements) if is_query(statements[index].text)]
@@ -420,7 +421,6 @@ def _numbers(
 
 
 def _log_without_times() -> CaptureError:
-    """A prefix without a time."""
     return CaptureError(
         "the log's lines tell no time, so how often a statement ran cannot be known",
         "add %m to log_line_prefix (a reload suffices), and capture a log written since",

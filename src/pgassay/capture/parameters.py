@@ -2,10 +2,10 @@
 
 Statements are parsed by libpg_query, PostgreSQL's own grammar (pglast, an optional dependency). What chooses rows must
 come from a column, so that it finds as many as in the source; a parameter that does and has none is `UNKNOWN` with the
-reason. What shapes the output alone (a width, a format, a default) may be any value of its type: it is `CONSTANT`, and
-so are arguments of PostgreSQL's functions whose usual values are known. Names of columns are looked up among all
-relations of the statement, which suffices unless two share a column; names of tables as the server does, by the
-search_path of the roles that the load is of.
+reason. What shapes the output alone (the width of `left(body, 200)`, the format of `to_char`, a default) may be any
+value of its type: it is `CONSTANT`, and so are arguments of PostgreSQL's functions whose usual values are known
+(manual, "Functions and Operators"). Names of columns are looked up among all relations of the statement, which suffices
+unless two share a column; names of tables as the server does, by the search_path of the roles that the load is of.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,9 +14,73 @@ from enum import Enum
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from pgassay.capture import neutral
 from pgassay.capture.format import Column, Function, Table, View
 from pgassay.capture.privacy import SQUASHED, require_parser
+
+_BY_TYPE: Mapping[str, str] = {
+    **dict.fromkeys(("int2", "int4", "int8", "numeric", "float4", "float8", "money", "oid"), "'1'"),
+    **dict.fromkeys(("smallint", "integer", "bigint", "real", "double precision"), "'1'"),
+    **dict.fromkeys(("text", "varchar", "bpchar", "character varying", "character", "char", "name", "citext"), "'1'"),
+    **dict.fromkeys(("date", "time", "timetz", "timestamp", "timestamptz"), "'now'"),
+    **dict.fromkeys(("timestamp with time zone", "timestamp without time zone"), "'now'"),
+    **dict.fromkeys(("time with time zone", "time without time zone"), "'now'"),
+    **dict.fromkeys(("json", "jsonb"), "'{}'"),
+    **dict.fromkeys(("inet", "cidr"), "'127.0.0.1'"),
+    **dict.fromkeys(("regconfig", "regdictionary"), "'simple'"),
+    "bool": "'true'",
+    "boolean": "'true'",
+    "interval": "'1 day'",
+    "uuid": "'00000000-0000-4000-8000-000000000000'",
+    "bytea": "'1'",
+    "xml": "'1'",
+    "tsquery": "'a'",
+    "tsvector": "'a'",
+}
+ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("date_trunc", "date_part", "extract"), ("'day'",)),
+    **dict.fromkeys(("timezone",), ("'UTC'",)),
+    **dict.fromkeys(("to_char",), ("", "'YYYY-MM-DD'")),
+    **dict.fromkeys(("to_date", "to_timestamp"), ("'2025-01-01'", "'YYYY-MM-DD'")),
+    **dict.fromkeys(("left", "right", "lpad", "rpad", "repeat"), ("", "'20'")),
+    **dict.fromkeys(("substring", "substr", "overlay"), ("", "'1'", "'20'")),
+    **dict.fromkeys(("string_agg", "array_to_string", "string_to_array", "regexp_split_to_table"), ("", "','")),
+    **dict.fromkeys(("split_part",), ("", "' '", "'1'")),
+    **dict.fromkeys(("regexp_replace", "replace", "translate"), ("", "'a'", "'b'", "'g'")),
+    **dict.fromkeys(("round", "trunc"), ("", "2")),
+    **dict.fromkeys(("ntile", "lag", "lead", "nth_value"), ("", "1")),
+    **dict.fromkeys(("percentile_cont", "percentile_disc"), ("'0.5'",)),
+    **dict.fromkeys(("to_tsvector", "to_tsquery", "plainto_tsquery", "phraseto_tsquery"), ("'simple'",)),
+    **dict.fromkeys(("websearch_to_tsquery", "ts_headline"), ("'simple'",)),
+    **dict.fromkeys(("jsonb_set", "jsonb_insert"), ("", "'{a}'", "'1'")),
+    **dict.fromkeys(("jsonb_build_object", "json_build_object"), ("'a'", "'1'::text") * 16),
+    **dict.fromkeys(("pg_advisory_lock", "pg_advisory_xact_lock"), ("(random() * 1e9)::int",) * 2),
+    **dict.fromkeys(("pg_try_advisory_lock", "pg_try_advisory_xact_lock"), ("(random() * 1e9)::int",) * 2),
+    **dict.fromkeys(("pg_notify",), ("'pgassay'", "'1'")),
+    **dict.fromkeys(("pg_sleep",), ("0",)),
+    **dict.fromkeys(("set_config",), ("'pgassay.value'", "'1'", "'true'")),
+    **dict.fromkeys(("current_setting",), ("'pgassay.value'", "'true'")),
+    **dict.fromkeys(("array_length", "array_upper", "array_lower", "cardinality"), ("", "'1'")),
+}
+"""By function and argument; an empty one is not known."""
+
+
+def neutral_value(kind: str) -> str:
+    """A quoted constant of a type, by PostgreSQL's name for it; empty for a type of the user's."""
+    if kind.endswith("[]"):
+        return "'{}'"
+    return _BY_TYPE.get(kind.partition("(")[0].strip(), "")
+
+
+def neutral_operand(kind: str, operator: str) -> str:
+    """What is added to a column, multiplied or joined with it, of a type as `format_type` says it."""
+    if operator == "||":
+        return "'{}'" if kind.endswith("[]") or kind in ("json", "jsonb") else "'1'"
+    return "'1 second'" if kind.startswith(("timestamp", "time", "interval")) else "1"
+
+
+def is_text(kind: str) -> bool:
+    return kind.partition("(")[0] in ("text", "character varying", "character", "citext", "name")
+
 
 _TREE = "pglast.ast"
 """The module of the classes of nodes: an optional dependency, so it is not imported here."""
@@ -112,12 +176,11 @@ class Parsed:
     lists: frozenset[int] = frozenset()
     aggregates: bool = False
     limited: bool = False
-    inserts: bool = False
-    resolves_conflicts: bool = False
     filters: frozenset[int] = frozenset()
     """The parameters by which rows are chosen."""
-    meets_no_key: bool = False
-    """Does an INSERT give values to no column of a key? It can meet no row that is there already."""
+    may_meet_key: bool = False
+    """Is it an INSERT that may meet a row that is there already, and does not say what then? One without a value for
+    any column of a key meets none."""
     refused: str = ""
 
 
@@ -161,13 +224,18 @@ def parse(
     elif called:
         refused = f"it calls {', '.join(dict.fromkeys(called))}, which may do more than it shows"
     uses = {number: reader.uses.get(number, Use(Role.UNKNOWN, reason=_NOWHERE)) for _, _, number in places}
-    inserting = type(tree).__name__ == "InsertStmt"
+    kind = type(tree).__name__
     return Parsed(
-        plain, places, uses, _lists(text, tokens), reader.aggregates,
-        type(tree).__name__ == "SelectStmt" and tree.limitCount is not None,
-        inserting, inserting and tree.onConflictClause is not None, frozenset(reader.filters),
-        inserting and reader.meets_no_key, refused,
-    )  # fmt: skip
+        plain,
+        places,
+        uses,
+        _lists(text, tokens),
+        aggregates=reader.aggregates,
+        limited=kind == "SelectStmt" and tree.limitCount is not None,
+        filters=frozenset(reader.filters),
+        may_meet_key=kind == "InsertStmt" and tree.onConflictClause is None and not reader.meets_no_key,
+        refused=refused,
+    )
 
 
 _NOWHERE = "it is compared with no column"
@@ -416,10 +484,10 @@ class _Reader:
 
     def _combined(self, one: Any, other: Any, operator: str, near: Found) -> None:
         """A column with a parameter: how alike they are, a sum, a text joined with another."""
-        if operator in _SIMILAR and (operator != "%" or neutral.is_text(near[1].type)):
+        if operator in _SIMILAR and (operator != "%" or is_text(near[1].type)):
             use = Use(Role.VALUE if "-" in operator else Role.EQUAL, *near)
         elif operator in (*_ARITHMETIC, "||"):
-            use = Use(Role.ADDED, *near, text=neutral.added(near[1].type, operator))
+            use = Use(Role.ADDED, *near, text=neutral_operand(near[1].type, operator))
         else:
             return
         for side, each in ((one, other), (other, one)):
@@ -460,7 +528,7 @@ class _Reader:
             (table, column), path = member
             self._note(number, Use(Role.MEMBER, table, column, path=path))
         elif _parameter(other) is not None:
-            self._note(number, Use(Role.CONSTANT, text=neutral.of(_cast(value) or _cast(other) or "text")))
+            self._note(number, Use(Role.CONSTANT, text=neutral_value(_cast(value) or _cast(other) or "text")))
         else:
             self._aged(role, other, number)
 
@@ -504,7 +572,7 @@ class _Reader:
         name = node.funcname[-1].sval
         self.functions.append(name)
         self.aggregates |= name in _AGGREGATES
-        for each, text in zip(node.args or (), neutral.ARGUMENTS.get(name, ()), strict=False):
+        for each, text in zip(node.args or (), ARGUMENTS.get(name, ()), strict=False):
             if text:
                 self._note(_parameter(each), Use(Role.CONSTANT, text=text))
         own = self._functions.get(name)
@@ -525,8 +593,8 @@ class _Reader:
         known = [each for each in found if each[1].type == kind and (each[1].histogram or each[1].common_values)]
         if known:
             return Use(Role.EQUAL, *max(known, key=lambda each: each[0].rows or 0.0))
-        if neutral.is_text(kind) or kind in ("boolean", "json", "jsonb"):
-            return Use(Role.CONSTANT, text=neutral.of(kind))
+        if is_text(kind) or kind in ("boolean", "json", "jsonb"):
+            return Use(Role.CONSTANT, text=neutral_value(kind))
         return Use(Role.UNKNOWN, reason=f"it is the argument {said}, of which no column has name and type")
 
     def _alternatives(self, node: Any) -> None:
@@ -583,12 +651,11 @@ class _Reader:
             self.uses[number] = use
 
     def _rest(self, node: Any, *, qualifies: bool, reason: str, kind: str = "text") -> None:
-        """What is left: constants where they choose no rows."""
         if isinstance(node, tuple):
             for each in node:
                 self._rest(each, qualifies=qualifies, reason=reason, kind=kind)
         elif _is(node, "ParamRef"):
-            text = neutral.of(kind) or self._example(kind)
+            text = neutral_value(kind) or self._example(kind)
             if qualifies:
                 self.filters.add(int(node.number))
             if qualifies or not text:
@@ -644,7 +711,6 @@ def _carried(around: Any) -> Iterator[tuple[int, str]]:
 
 
 def _walk(node: Any) -> Iterator[Any]:
-    """Every node of a tree, parents first."""
     if isinstance(node, tuple):
         for each in node:
             yield from _walk(each)
@@ -692,13 +758,11 @@ def _cast(node: Any) -> str | None:
 
 
 def _cast_in(node: Any, number: int) -> str | None:
-    """The type that a parameter is cast to within an expression."""
     casts = (each for each in _walk(node) if _is(each, "TypeCast") and _is(each.arg, "ParamRef"))
     return next((_cast(each) for each in casts if each.arg.number == number), None)
 
 
 def _is_clock(node: Any) -> bool:
-    """Does an expression tell the time?"""
     return any(
         (_is(each, "FuncCall") and each.funcname[-1].sval in _CLOCKS) or _is(each, "SQLValueFunction")
         for each in _walk(node)

@@ -41,7 +41,6 @@ STRIPPED = "'<literal>'"
 
 
 def require_parser() -> None:
-    """Raise `PgassayError` where pglast is not installed."""
     try:
         import pglast.parser  # noqa: F401
     except ImportError:

@@ -4,11 +4,16 @@ The load runs as fast as it can with as many clients as the server had active se
 option, and makes it an open loop. Checkpoints go by WAL, since servers that take turns cannot have them by the clock.
 Settings that belong to the server's place were left out when it was captured.
 
-Versions are compared with the server's own; so is a single build, which is then set beside a build of that version made
-in the same way, since a distribution compiles with other options.
+Versions are compared with the server's own; so is a single build, but with a build of that version made in the same
+way, since a distribution compiles with other options.
+
+At the source's own pace a script is drawn as often as the source ran its statement or transaction in the window, so the
+rate is that of all scripts that are played, and what cannot be played is no part of it. How busy a minute was is known
+from a log alone: the busiest minute's calls over the mean's. Transactions come at random (exponential gaps) to
+whichever session is free, so a session's pauses between two of them follow from the rate and are not played.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import ceil
@@ -16,11 +21,89 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.kinds import NONE
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Source
-from pgassay.capture.pace import Pace, level
+from pgassay.capture.scripts import CapturedScript
 from pgassay.errors import UsageError
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.study.responses import full_name
+from pgassay.study.units import format_number
+
+FULL, SOURCE, BUSIEST = "full", "source", "busiest"
+PACES = (FULL, SOURCE, BUSIEST)
+"""As fast as it goes with the clients that there are; the mean rate of the window; the rate of the busiest minute."""
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Transactions a second: what is played, the mean, and the busiest minute's (None without a log)."""
+
+    rate_tps: float
+    mean_tps: float
+    busiest_tps: float | None
+    alone: bool = False
+    """Is each statement a transaction by itself, since nothing tells which the source had in one?"""
+
+    @property
+    def multiple(self) -> float:
+        return self.rate_tps / self.mean_tps
+
+
+def require_pace(pace: str, load: Load | None) -> None:
+    """Raise `CaptureError` where the capture does not tell the pace that is asked for."""
+    if pace == FULL:
+        return
+    if load is None or not sum(each.calls for each in load.statements):
+        raise CaptureError(
+            f'the capture has no load, so the pace "{pace}" is not known',
+            "capture with pg_stat_statements or --log FILE, or name a rate with --set load.rate=N",
+        )
+    if pace == BUSIEST and burst(load) is None:
+        raise CaptureError(
+            "the capture has no log, so its busiest minute is not known",
+            "capture with --log FILE; --pace source plays the mean rate of the window",
+        )
+
+
+def pace_of(pace: str, load: Load | None, played: Iterable[CapturedScript]) -> Pace | None:
+    """The rate for the scripts that are `played`; None at full pace, and where nothing is played."""
+    scripts = list(played)
+    drawn = sum(each.weight for each in scripts)
+    if pace == FULL or load is None or not drawn:
+        return None
+    mean_tps = drawn / load.window_s
+    most = burst(load)
+    busiest_tps = None if most is None else mean_tps * most
+    rate_tps = busiest_tps if pace == BUSIEST and busiest_tps is not None else mean_tps
+    return Pace(rate_tps, mean_tps, busiest_tps, alone=not any(each.transaction for each in scripts))
+
+
+def burst(load: Load) -> float | None:
+    """The calls of the log's busiest minute over those of a minute on average; None without a log, and 1 for one of
+    less than a minute, in which no minute is whole."""
+    logged = load.logged
+    if logged is None or not logged.calls or not logged.calls_by_minute:
+        return None
+    most = max(calls for _, calls in logged.calls_by_minute)
+    return max(1.0, most / 60 / (logged.calls / logged.window_s))
+
+
+def level(rate_tps: float) -> str:
+    """As `load.rate` takes it."""
+    return format_number(max(round(rate_tps, _DIGITS), 10**-_DIGITS))
+
+
+def pace_line(found: Pace) -> str:
+    mean, rate = level(found.mean_tps), level(found.rate_tps)
+    rate += f" {'statements, each a transaction,' if found.alone else 'transactions'}"
+    if found.busiest_tps is None:
+        return f"pace: {rate} a second are due, the source's mean\n"
+    busiest = level(found.busiest_tps)
+    if found.rate_tps == found.mean_tps:
+        return f"pace: {rate} a second are due, the source's mean ({busiest} in its busiest minute)\n"
+    return f"pace: {rate} a second are due, as in the source's busiest minute ({mean} on average)\n"
+
 
 CHANGE = "schema.change"
 OBJECTIVE = "tps"
@@ -82,7 +165,8 @@ def parse(
         if not equals or not name or not levels:
             raise UsageError(f'ask wants NAME=VALUE,VALUE, not "{word}"', "for example work_mem=4MB,64MB")
         if len(levels) == 1:
-            raise _one_level(name.removeprefix("server."))
+            name = name.removeprefix("server.")
+            raise UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")
         factors[name if "." in name else f"server.{name}"] = levels
     if not (factors or changes or versions or builds):
         raise UsageError("nothing is asked", "for example: pgassay ask app.capture work_mem=4MB,64MB")
@@ -93,13 +177,10 @@ def parse(
             "give --version, --build, or a factor such as postgres.version",
         )
     numbers = dict.fromkeys(each.strip() for word in versions for each in word.split(",") if each.strip())
-    sources = dict.fromkeys(_source(each) for each in builds)
+    sources = dict.fromkeys(
+        str(parse_spec(f"directory:{each}" if Path(each).expanduser().is_dir() else each)) for each in builds
+    )
     return Question(factors, tuple(changes), full_name(objective or OBJECTIVE), tuple(numbers), tuple(sources))
-
-
-def _source(text: str) -> str:
-    """`DIR` as `directory:DIR`; any other source as it is, with its path from the root."""
-    return str(parse_spec(f"directory:{text}" if Path(text).expanduser().is_dir() else text))
 
 
 def with_programs(question: Question, source: Source, installed: Callable[[str], bool]) -> Question:
@@ -189,7 +270,12 @@ def document(
         played |= {"clients": clients, "protocol": protocol_of(load)}
     if pace is not None:
         played["rate"] = level(pace.rate_tps)
-    varied, baseline = _varied(factors, question.programs if len(kinds) > 1 else ())
+    varied: dict[str, Any] = {"factors": factors}
+    baseline = {name: levels[0] for name, levels in factors.items()}
+    if len(kinds) > 1:  # the PostgreSQLs have their levels in different factors: a list of treatments
+        others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
+        varied = {"treatments": [{name: level, **other} for name, level in question.programs for other in others]}
+        baseline = varied["treatments"][0]
     return {
         "study": {
             "format": 1,
@@ -202,20 +288,3 @@ def document(
         "responses": {"primary": question.objective},
         "design": {"baseline": baseline, "resolution": "5%", "blocks": {"min": 5, "max": 20}, "budget": "1h"},
     }
-
-
-def _varied(
-    factors: Mapping[str, Sequence[str]], programs: Sequence[tuple[str, str]]
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """The tables of what is varied, with the baseline: factors that are crossed, or a list of treatments where the
-    PostgreSQLs have their levels in different factors."""
-    if not programs:
-        return {"factors": dict(factors)}, {name: levels[0] for name, levels in factors.items()}
-    others = [dict(zip(factors, levels, strict=True)) for levels in product(*factors.values())]
-    treatments = [{name: level, **other} for name, level in programs for other in others]
-    return {"treatments": treatments}, treatments[0]
-
-
-def _one_level(name: str) -> UsageError:
-    """A factor with a single level."""
-    return UsageError(f'"{name}" has one level, so there is nothing to compare', f"for example {name}=4MB,64MB")

@@ -1,11 +1,19 @@
-"""Every read of a capture: what it asks the server, for what, and when; `--dry-run` prints this list.
+"""Every read of a capture: what it asks the server, for what, and when (`--dry-run` prints this list); and its rows.
 
 Columns of views that differ between versions are chosen by `major`; the oldest is 13. Each statement carries a comment
 by which our own reads are left out of pg_stat_statements (manual, "pg_stat_statements").
+
+Counters of statements only grow, until an entry is evicted or reset: one that is smaller than before was reset, so all
+that it shows is of the window. Our own reads, and what a pg_dump sent in the window, are none of the application's.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pgassay.capture.format import Column, Function, Statement, Table, View
+from pgassay.capture.privacy import private_name
 
 MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
@@ -13,7 +21,7 @@ _WAL_VIEW_SINCE = 14
 _TOPLEVEL_SINCE = 14
 _PROVIDER_SINCE = 15
 _OURS = f"/* {MARK} */"
-_USER = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
+USERS_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
 
 
 @dataclass(frozen=True)
@@ -42,61 +50,56 @@ LOAD = (
 )
 
 
-def identity() -> str:
-    """Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
-    return (
-        f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
-        " current_database(), pg_encoding_to_char(d.encoding), "
-        " CASE to_jsonb(d)->>'datlocprovider' WHEN 'i' THEN"
-        " coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale') || ' (ICU)'"
-        " WHEN 'b' THEN to_jsonb(d)->>'datlocale' ELSE d.datcollate END, pg_is_in_recovery(),"
-        " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
-        " FROM pg_database d WHERE d.datname = current_database()"
-    )
+IDENTITY = (
+    f"SELECT {_OURS} current_setting('server_version'), current_setting('server_version_num')::int / 10000,"
+    " current_database(), pg_encoding_to_char(d.encoding), "
+    " CASE to_jsonb(d)->>'datlocprovider' WHEN 'i' THEN"
+    " coalesce(to_jsonb(d)->>'datlocale', to_jsonb(d)->>'daticulocale') || ' (ICU)'"
+    " WHEN 'b' THEN to_jsonb(d)->>'datlocale' ELSE d.datcollate END, pg_is_in_recovery(),"
+    " pg_database_size(d.oid), (SELECT setting FROM pg_settings WHERE name = 'shared_preload_libraries')"
+    " FROM pg_database d WHERE d.datname = current_database()"
+)
+"""Version, database, encoding, collation, whether it is a standby, size, libraries (NULL where they are hidden)."""
 
 
-def settings() -> str:
-    """Name and value of each setting that an administrator has changed."""
-    return (
-        f"SELECT {_OURS} name, current_setting(name) FROM pg_settings"
-        " WHERE source NOT IN ('default', 'override', 'client', 'session')"
-        " AND setting IS DISTINCT FROM boot_val AND context <> 'internal' ORDER BY name"
-    )
+SETTINGS = (
+    f"SELECT {_OURS} name, current_setting(name) FROM pg_settings"
+    " WHERE source NOT IN ('default', 'override', 'client', 'session')"
+    " AND setting IS DISTINCT FROM boot_val AND context <> 'internal' ORDER BY name"
+)
+"""Name and value of each setting that an administrator has changed."""
 
 
-def extensions() -> str:
-    """Name, version and schema of each extension."""
-    return (
-        f"SELECT {_OURS} e.extname, e.extversion, quote_ident(n.nspname) FROM pg_extension e"
-        " JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY 1"
-    )
+EXTENSIONS = (
+    f"SELECT {_OURS} e.extname, e.extversion, quote_ident(n.nspname) FROM pg_extension e"
+    " JOIN pg_namespace n ON n.oid = e.extnamespace ORDER BY 1"
+)
+"""Name, version and schema of each extension."""
 
 
-def tables() -> str:
-    """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
-    return (
-        f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
-        f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
-    )
+TABLES = (
+    f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
+    f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND {USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
+)
+"""Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
 
 
-def columns() -> str:
-    """Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
+COLUMNS = (
+    f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
+    " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
+    " AND i.indkey[0] = a.attnum AND i.indpred IS NULL),"
+    " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
+    " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
+    " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {USERS_OWN}"
+    " ORDER BY 1, 2, a.attnum"
+)
+"""Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
 
-    An expression may hold every column, and a partition have a key of its own.
-    """
-    return (
-        f"SELECT {_OURS} n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,"
-        " EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisunique AND i.indnkeyatts = 1"
-        " AND i.indkey[0] = a.attnum AND i.indpred IS NULL),"
-        " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
-        " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
-        " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-        f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USER}"
-        " ORDER BY 1, 2, a.attnum"
-    )
+An expression may hold every column, and a partition have a key of its own.
+"""
 
 
 def statistics(*, values: bool) -> str:
@@ -136,59 +139,55 @@ def search_paths(schema: str, query_ids: Iterable[int]) -> str:
     )
 
 
-def views() -> str:
-    """Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
+_ENTRY = r":resno (\d+) :resname (\S+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)"
+VIEWS = (
+    f"SELECT {_OURS} DISTINCT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname"
+    " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+    " JOIN pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'"
+    f" CROSS JOIN LATERAL regexp_matches(r.ev_action::text, '{_ENTRY}', 'g') m"
+    " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
+    " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
+    " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
+    f" WHERE c.relkind = 'v' AND {USERS_OWN} ORDER BY 1, 2, 3"
+)
+"""Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
 
-    A view keeps its query in pg_rewrite, in which each entry of the select list names the column that it is (manual,
-    "The Query Tree").
-    """
-    entry = r":resno (\d+) :resname (\S+) :ressortgroupref \d+ :resorigtbl (\d+) :resorigcol (\d+)"
-    return (
-        f"SELECT {_OURS} DISTINCT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname"
-        " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " JOIN pg_rewrite r ON r.ev_class = c.oid AND r.rulename = '_RETURN'"
-        f" CROSS JOIN LATERAL regexp_matches(r.ev_action::text, '{entry}', 'g') m"
-        " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
-        " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
-        " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
-        f" WHERE c.relkind = 'v' AND {_USER} ORDER BY 1, 2, 3"
-    )
-
-
-def functions() -> str:
-    """Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
-
-    Of those that are neither PostgreSQL's own nor an extension's.
-    """
-    return (
-        f"SELECT {_OURS} p.proname, ARRAY(SELECT coalesce(p.proargnames[k], '') FROM generate_series(1, p.pronargs) k),"
-        " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
-        " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
-        " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
-        f" WHERE p.prokind = 'f' AND {_USER} AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
-    )
+A view keeps its query in pg_rewrite, in which each entry of the select list names the column that it is (manual,
+"The Query Tree").
+"""
 
 
-def sees_all() -> str:
-    """May our role see the statements of others?"""
-    return f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
+FUNCTIONS = (
+    f"SELECT {_OURS} p.proname, ARRAY(SELECT coalesce(p.proargnames[k], '') FROM generate_series(1, p.pronargs) k),"
+    " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
+    " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
+    " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
+    f" WHERE p.prokind = 'f' AND {USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
+)
+"""Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
+
+Of those that are neither PostgreSQL's own nor an extension's.
+"""
 
 
-def rights() -> str:
-    """Tables and sequences that pg_dump would read and our role may not, and tables of which it sees some rows only."""
-    kept = (
-        f"{_USER} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
-        " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
-    )
-    name = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
-    there = f"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {kept}"
-    return (
-        f"SELECT {_OURS} ARRAY(SELECT {name} {there} AND CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')"
-        " THEN c.relkind IN ('r', 'p', 'S') WHEN c.relkind IN ('r', 'p') THEN NOT has_table_privilege(c.oid, 'SELECT')"
-        " WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'SELECT') ELSE false END ORDER BY 1),"
-        f" ARRAY(SELECT {name} {there} AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1)"
-    )
+SEES_ALL = f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
+"""May our role see the statements of others?"""
+
+
+_KEPT = (
+    f"{USERS_OWN} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
+    " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
+)
+_NAME = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
+_THERE = f"FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_KEPT}"
+RIGHTS = (
+    f"SELECT {_OURS} ARRAY(SELECT {_NAME} {_THERE} AND CASE WHEN NOT has_schema_privilege(n.oid, 'USAGE')"
+    " THEN c.relkind IN ('r', 'p', 'S') WHEN c.relkind IN ('r', 'p') THEN NOT has_table_privilege(c.oid, 'SELECT')"
+    " WHEN c.relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'SELECT') ELSE false END ORDER BY 1),"
+    f" ARRAY(SELECT {_NAME} {_THERE} AND c.relkind IN ('r', 'p') AND row_security_active(c.oid) ORDER BY 1)"
+)
+"""Tables and sequences that pg_dump would read and our role may not, and tables of which it sees some rows only."""
 
 
 def statements(schema: str, major: int, *, texts: bool) -> str:
@@ -205,14 +204,13 @@ def statements(schema: str, major: int, *, texts: bool) -> str:
     )
 
 
-def activity() -> str:
-    """State, wait event (`Type: event`, empty on the CPU) and how many client sessions of this database share them."""
-    return (
-        f"SELECT {_OURS} coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type IS NOT NULL"
-        " THEN wait_event_type || ': ' || wait_event ELSE '' END, count(*)::int FROM pg_stat_activity"
-        " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        f" AND application_name IS DISTINCT FROM '{MARK}' GROUP BY 1, 2"
-    )
+ACTIVITY = (
+    f"SELECT {_OURS} coalesce(state, 'unknown'), CASE WHEN state = 'active' AND wait_event_type IS NOT NULL"
+    " THEN wait_event_type || ': ' || wait_event ELSE '' END, count(*)::int FROM pg_stat_activity"
+    " WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+    f" AND application_name IS DISTINCT FROM '{MARK}' GROUP BY 1, 2"
+)
+"""State, wait event (`Type: event`, empty on the CPU) and how many client sessions of this database share them."""
 
 
 def counters(major: int, *, replica: bool) -> str:
@@ -230,34 +228,30 @@ def counters(major: int, *, replica: bool) -> str:
     )
 
 
-def sizes() -> str:
-    """Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
-    return (
-        f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
-        " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
-        " * current_setting('checkpoint_completion_target')::float8"
-    )
+SIZES = (
+    f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
+    " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
+    " * current_setting('checkpoint_completion_target')::float8"
+)
+"""Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
 
 
 def bulk(megabytes: int) -> str:
-    """So many bytes at once, to see how fast they come here."""
     return f"SELECT {_OURS} repeat('0123456789abcdef', {megabytes << 16})"
 
 
-def analysed() -> str:
-    """How many tables and columns of the user's have statistics."""
-    return (
-        f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
-        " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-    )
+ANALYSED = (
+    f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
+    " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
+)
+"""How many tables and columns of the user's have statistics."""
 
 
-def tablespaces() -> str:
-    """The place of each tablespace of the user's that has one of its own."""
-    return (
-        f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
-        " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
-    )
+TABLESPACES = (
+    f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
+    " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
+)
+"""The place of each tablespace of the user's that has one of its own."""
 
 
 def files(major: int) -> str:
@@ -269,3 +263,144 @@ def files(major: int) -> str:
         " ARRAY(SELECT DISTINCT probin::text FROM pg_proc WHERE probin IS NOT NULL ORDER BY 1)"
         " FROM pg_database d WHERE d.datname = current_database()"
     )
+
+
+COUNTERS = ("calls", "exec_ms", "rows", "blocks_hit", "blocks_read", "temp_blocks", "wal_bytes", "plans", "wal_records")
+HIDDEN = "<insufficient privilege>"
+"""What the server shows of another role's text."""
+
+_DUMP_BEGINS = "SELECT pg_catalog.set_config("
+_DUMPS = re.compile(
+    r"(COPY\b.*\bTO stdout|LOCK TABLE\b.*\bIN ACCESS SHARE MODE|SET TRANSACTION ISOLATION LEVEL .*READ ONLY"
+    r"|(PREPARE|EXECUTE) (dump|get)[A-Z]\w+)",
+    re.DOTALL,
+)
+_READ = re.compile(r"\b(?:FROM|JOIN)\s+(?:ONLY\s+)?([\w\"]+)", re.IGNORECASE)
+
+
+def _of_pg_dump(text: str) -> bool:
+    """Is it a statement that pg_dump sends: a copy of a table, a lock, a look into the catalogue alone?"""
+    read = _READ.findall(text)
+    catalogue = text.startswith(("SELECT", "WITH")) and bool(read) and all(each.startswith("pg_") for each in read)
+    return catalogue or text.startswith(_DUMP_BEGINS) or _DUMPS.match(text) is not None
+
+
+def between(before: Iterable[tuple[Any, ...]], after: Iterable[tuple[Any, ...]]) -> tuple[Statement, ...]:
+    """The statements with calls in the window, the longest in all first; rows as `statements` gives them."""
+    earlier = {row[0]: row[2:] for row in before}
+    found = []
+    for query_id, text, *counters in after:
+        text = text or ""  # NULL where the file of texts was lost
+        if MARK in text:
+            continue
+        first = earlier.get(query_id, (0,) * len(counters))
+        if counters[0] < first[0]:
+            first = (0,) * len(counters)
+        calls, exec_ms, rows, hit, read, temp, wal, plans, records = (
+            max(0, now - then) for now, then in zip(counters, first, strict=True)
+        )
+        if calls:
+            found.append(
+                Statement(int(query_id), text, calls, exec_ms, rows, hit, read, temp, int(wal), plans, records)
+            )
+    if any(each.text.startswith(_DUMP_BEGINS) for each in found):  # a dump of another capture, or a backup
+        found = [each for each in found if not _of_pg_dump(each.text)]
+    return tuple(sorted(found, key=lambda each: (-each.exec_ms, each.query_id)))
+
+
+def merged(statements: Iterable[Statement]) -> tuple[Statement, ...]:
+    """Statements of one text as one, the longest in all first.
+
+    They have several entries where drivers send parameters of different types, or roles differ in their search_path.
+    """
+    found: dict[str, Statement] = {}
+    for each in statements:
+        known = found.get(each.text) if each.text else None
+        found[each.text or str(each.query_id)] = plus(known, each) if known else each
+    return tuple(sorted(found.values(), key=lambda each: (-each.exec_ms, each.query_id)))
+
+
+def plus(one: Statement, other: Statement) -> Statement:
+    """The counters of both, under the identifier and text of the first."""
+    return replace(one, **{name: getattr(one, name) + getattr(other, name) for name in COUNTERS})
+
+
+Rows = Iterable[tuple[Any, ...]]
+_LEAST_SHARE = 0.01
+"""Of the load: a role with less has no say."""
+_PATH_PART = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
+
+
+def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
+    """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
+    tables, and others are left out. Rows as `search_paths` gives them.
+    """
+    weights: dict[tuple[str, ...], float] = {}
+    own: tuple[str, ...] = ()
+    for role, said, weight, ours in rows:
+        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _PATH_PART.findall(said))
+        path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
+        weights[path] = weights.get(path, 0.0) + weight
+        own = path if ours else own
+    total = sum(weights.values())
+    ordered = sorted(weights, key=lambda each: -weights[each])
+    return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
+
+
+def views_of(rows: Rows) -> tuple[View, ...]:
+    """The views with those of their columns that are columns of others; rows as `VIEWS` gives them.
+
+    Subqueries have entries, too: a column that has several is none of the view's for sure.
+    """
+    found: dict[tuple[str, str], dict[str, set[tuple[str, str, str]]]] = {}
+    for schema, view, name, *below in rows:
+        found.setdefault((schema, view), {}).setdefault(name, set()).add((below[0], below[1], below[2]))
+    return tuple(
+        View(*named, tuple((name, *next(iter(below))) for name, below in columns.items() if len(below) == 1))
+        for named, columns in found.items()
+    )
+
+
+def functions_of(rows: Rows) -> tuple[Function, ...]:
+    """Rows as `FUNCTIONS` gives them; of one name all are, in order."""
+    return tuple(
+        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
+        for name, names, kinds, volatile, trusted in rows
+    )
+
+
+def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
+    """The tables in order, and the columns whose values were left out because of their names.
+
+    Rows as `TABLES`, `COLUMNS` and `statistics` give them; statistics of a table with its partitions
+    come after those of the table alone, and win.
+    """
+    by_table: dict[tuple[str, str], list[Column]] = {}
+    for schema, table, name, type_name, not_null, unique, keyed in columns:
+        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique, keyed=keyed))
+    found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
+    left_out: list[str] = []
+    result = []
+    for schema, table, rows, pages, total_bytes in tables:
+        described = []
+        for column in by_table.get((schema, table), []):
+            known = found.get((schema, table, column.name))
+            if known is not None and private_name(column.name) and (known[4] or known[6]):
+                left_out.append(f"{schema}.{table}.{column.name}")
+                known = (*known[:4], None, known[5], None)
+            if known is not None:
+                null_share, width, n_distinct, correlation, values, shares, histogram = known
+                column = replace(
+                    column,
+                    null_share=float(null_share),
+                    width_bytes=int(width),
+                    n_distinct=float(n_distinct),
+                    correlation=None if correlation is None else float(correlation),
+                    common_values=tuple(values or ()),
+                    common_shares=tuple(map(float, shares or ())),
+                    histogram=tuple(histogram or ()),
+                )
+            described.append(column)
+        count = None if rows < 0 else float(rows)
+        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
+    return tuple(result), tuple(left_out)

@@ -20,13 +20,13 @@ from pgassay.bench.load import Load as PlayedLoad
 from pgassay.bench.load import LoadResult
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Server
-from pgassay.capture.counting import Owner, instrument, load_between, snapshot, snapshot_after, watching
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Moment, Statement
 from pgassay.capture.logs import Event, identifier
-from pgassay.capture.mixture import control_of
+from pgassay.capture.playing import Owner, instrument, load_between, snapshot, snapshot_after, watching
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK
+from pgassay.capture.scripts import control_of
 from pgassay.load.player import ReplayedLog, facts_of
 from pgassay.load.replay import FILE as RESULTS
 from pgassay.load.replay import PlayedStatement, statements_of
@@ -53,13 +53,20 @@ class KeptLog:
         self.secret = 0
         """Those that were not because they seem to hold a secret."""
 
+    @property
+    def note(self) -> str:
+        found = f"{self.calls} calls of the log are kept, to be played again"
+        if not self.secret:
+            return found
+        return f"{found}; {self.secret} more seem to hold a secret, or name a column of secrets, and are left out"
+
     def take(self, event: Event) -> None:
         """Write it if it is kept; raises `OSError`."""
         time_us, session, database, _, kind, text, parameters, _ = event
         is_elsewhere = database and self._database not in ("", database)
         if not (time_us and session) or is_elsewhere or not _is_kept(kind, text):
             return
-        if text and _is_secret(text, parameters):
+        if text and (private_name(text) or any(secret_in(each) is not None for each in (text, *parameters) if each)):
             self.secret += 1
             return
         self.calls += kind in ("statement", "execute")
@@ -196,10 +203,6 @@ def _is_kept(kind: str, text: str) -> bool:
     return (
         kind in ("statement", "execute", "error") and MARK not in text and bool(is_query(text) or _FRAMES.match(text))
     )
-
-
-def _is_secret(text: str, parameters: Iterable[str | None]) -> bool:
-    return private_name(text) or any(secret_in(each) is not None for each in (text, *parameters) if each)
 
 
 def _quoted(value: str | None) -> str:

@@ -6,7 +6,7 @@ rights are not trusted to be few: the server itself refuses a write in such a tr
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from types import TracebackType
@@ -81,14 +81,12 @@ class Spent:
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
-    pids: set[int] = field(default_factory=set)
 
 
 class Session:
     """Implements `Readable` over one connection; use it in a `with`."""
 
     def __init__(self, conninfo: str) -> None:
-        """Connect; raises `CaptureError`."""
         import psycopg
 
         self.spent = Spent()
@@ -101,7 +99,10 @@ class Session:
                 client_encoding="UTF8",
             )
         except psycopg.Error as error:
-            raise unreachable(_first_line(error)) from None
+            detail = _first_line(error)
+            raise CaptureError(
+                f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL)
+            ) from None
         self._connection.autocommit = True
 
     def __enter__(self) -> "Session":
@@ -117,9 +118,8 @@ class Session:
         import psycopg
         from psycopg import errors
 
-        if (
-            MARK not in sql
-        ):  # by which a capture knows our own reads, behind the first word, where every version keeps it
+        # By the mark a capture knows our own reads, behind the first word, where every version keeps it.
+        if MARK not in sql:
             sql = re.sub(r"^\w+", rf"\g<0> /* {MARK} */", sql, count=1)
         began = monotonic()
         try:
@@ -169,7 +169,6 @@ class Session:
 
     @property
     def password(self) -> str:
-        """The password that was used; empty without one."""
         return self._connection.info.password
 
     @property
@@ -213,13 +212,7 @@ def _first_line(error: "psycopg.Error") -> str:
     return (error.diag.message_primary or str(error).strip() or "the connection was lost").splitlines()[0]
 
 
-def unreachable(detail: str) -> CaptureError:
-    """No connection, or one that ended."""
-    return CaptureError(f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL))
-
-
 def refused(what: str, detail: str) -> CaptureError:
-    """The server refused one of the reads."""
     return CaptureError(
         f"could not read {what}: {detail}", "the role needs pg_read_all_stats, and pg_read_all_data for a dump"
     )

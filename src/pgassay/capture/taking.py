@@ -1,113 +1,36 @@
-"""Taking a capture: what the server is asked, in which order, and what that cost it.
+"""Taking a capture: what the server is asked, in which order, what that cost it, and the directory that comes of it.
 
 The window lies between two snapshots of pg_stat_statements; while it lasts, the sessions are looked at once a second.
-The data come last, so that reading them is not part of the load that was captured.
-
-From the rows of six reads.
-
+The data come last, so that reading them is not part of the load that was captured. What a capture would find wanting
+after its window, which may be long, is found before it begins, in a dry run too.
 """
 
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+import os
+import stat
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
+from shutil import disk_usage
+from time import monotonic
 from typing import Any
 
-from pgassay import __version__
-from pgassay.bench.running import Clock
-from pgassay.capture import logs, reads
-from pgassay.capture.errors import LACKS_STATISTICS, CaptureError
-from pgassay.capture.format import Capture, Column, Cost, Data, Function, Load, Moment, Source, Statement, Table, View
+from pgassay import __version__, untrusted
+from pgassay.bench.running import Clock, Runner
+from pgassay.capture import dump, files, logs, physical, reads, replaying
+from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
+from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.fetching import Wish
-from pgassay.capture.privacy import private_name, require_parser, secret_in, without_literals
-from pgassay.capture.source import Readable, Row
-from pgassay.capture.statements import HIDDEN, between, merged
+from pgassay.capture.physical import Estimate, FilesRequest
+from pgassay.capture.privacy import require_parser, secret_in, without_literals
+from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
+from pgassay.capture.scripts import PLAYED_LEAST, scripted
+from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
+from pgassay.capture.synthetic import files as synthetic
+from pgassay.capture.synthetic.reading import read_statistics
+from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.settings import stays
-
-Rows = Iterable[tuple[Any, ...]]
-_LEAST_SHARE = 0.01
-"""Of the load: a role with less has no say."""
-_NAME = re.compile(r'"((?:[^"]|"")*)"|([^,"\s]+)')
-
-
-def search_paths_of(rows: Rows, schemas: Collection[str]) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Our own search_path, and those of the roles that the load is of, the busiest first; `schemas` are those with
-    tables, and others are left out. Rows as `reads.search_paths` gives them.
-    """
-    weights: dict[tuple[str, ...], float] = {}
-    own: tuple[str, ...] = ()
-    for role, said, weight, ours in rows:
-        names = (quoted.replace('""', '"') or plain.lower() for quoted, plain in _NAME.findall(said))
-        path = tuple(each for each in (role if name == "$user" else name for name in names) if each in schemas)
-        weights[path] = weights.get(path, 0.0) + weight
-        own = path if ours else own
-    total = sum(weights.values())
-    ordered = sorted(weights, key=lambda each: -weights[each])
-    return own, tuple(each for each in ordered if weights[each] > _LEAST_SHARE * total) or (own,)
-
-
-def views_of(rows: Rows) -> tuple[View, ...]:
-    """The views with those of their columns that are columns of others; rows as `reads.views` gives them.
-
-    Subqueries have entries, too: a column that has several is none of the view's for sure.
-    """
-    found: dict[tuple[str, str], dict[str, set[tuple[str, str, str]]]] = {}
-    for schema, view, name, *below in rows:
-        found.setdefault((schema, view), {}).setdefault(name, set()).add((below[0], below[1], below[2]))
-    return tuple(
-        View(*named, tuple((name, *next(iter(below))) for name, below in columns.items() if len(below) == 1))
-        for named, columns in found.items()
-    )
-
-
-def functions_of(rows: Rows) -> tuple[Function, ...]:
-    """Rows as `reads.functions` gives them; of one name all are, in order."""
-    return tuple(
-        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
-        for name, names, kinds, volatile, trusted in rows
-    )
-
-
-def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
-    """The tables in order, and the columns whose values were left out because of their names.
-
-    Rows as `reads.tables`, `reads.columns` and `reads.statistics` give them; statistics of a table with its partitions
-    come after those of the table alone, and win.
-    """
-    by_table: dict[tuple[str, str], list[Column]] = {}
-    for schema, table, name, type_name, not_null, unique, keyed in columns:
-        by_table.setdefault((schema, table), []).append(Column(name, type_name, not_null, unique, keyed=keyed))
-    found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
-    left_out: list[str] = []
-    result = []
-    for schema, table, rows, pages, total_bytes in tables:
-        described = []
-        for column in by_table.get((schema, table), []):
-            known = found.get((schema, table, column.name))
-            if known is not None and private_name(column.name) and (known[4] or known[6]):
-                left_out.append(f"{schema}.{table}.{column.name}")
-                known = (*known[:4], None, known[5], None)
-            described.append(column if known is None else _with_statistics(column, known))
-        count = None if rows < 0 else float(rows)
-        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
-    return tuple(result), tuple(left_out)
-
-
-def _with_statistics(column: Column, known: tuple[Any, ...]) -> Column:
-    null_share, width, n_distinct, correlation, values, shares, histogram = known
-    return replace(
-        column,
-        null_share=float(null_share),
-        width_bytes=int(width),
-        n_distinct=float(n_distinct),
-        correlation=None if correlation is None else float(correlation),
-        common_values=tuple(values or ()),
-        common_shares=tuple(map(float, shares or ())),
-        histogram=tuple(histogram or ()),
-    )
-
+from pgassay.study.units import format_size
 
 OLDEST = 13
 PERIOD_S = 1.0
@@ -117,7 +40,6 @@ EXTENSION = "pg_stat_statements"
 _FILES = {
     physical.BASEBACKUP: reads.Read("every file", "the data of all databases, by pg_basebackup, after the load"),
     physical.BACKUP: reads.Read("the backup's files", "the data of all databases; nothing is written there"),
-    physical.RESTORED: reads.Read("your restore command", "the data of all databases, into a new directory here"),
 }
 
 
@@ -132,7 +54,7 @@ class Request:
     with_load: bool = True
     with_literals: bool = False
     logs: LogFiles | None = None
-    files: Wish | None = None
+    files: FilesRequest | None = None
 
     @property
     def with_values(self) -> bool:
@@ -176,29 +98,35 @@ class Identity:
 
 @dataclass(frozen=True)
 class Taken:
-    """A capture without its data and cost, what the user is warned of, and told."""
+    """A capture, what the user is warned of, and further notes."""
 
     capture: Capture
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
-    """What else the user is told."""
 
 
 def identify(session: Readable, request: Request) -> Identity:
     """Version, size, settings and extensions; raises `CaptureError` for a server that cannot be captured as asked."""
     if request.with_load and not request.with_literals:
         require_parser()
-    (row,) = session.read("the version", reads.identity()).rows
+    (row,) = session.read("the version", reads.IDENTITY).rows
     version, major, database, encoding, collation, replica, size, libraries = row
     if major < OLDEST:
         raise CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
-    extensions = session.read("the extensions", reads.extensions()).rows
-    found = {str(name): str(value) for name, value in session.read("the settings", reads.settings()).rows}
+    extensions = session.read("the extensions", reads.EXTENSIONS).rows
+    found = {str(name): str(value) for name, value in session.read("the settings", reads.SETTINGS).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)
     preloaded = tuple(each.strip() for each in str(libraries or "").split(",") if each.strip())
     if schema is None or (libraries is not None and EXTENSION not in preloaded):
         if request.with_load and request.logs is None:
-            raise _no_statements(EXTENSION in preloaded)
+            how = "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
+            if EXTENSION in preloaded:
+                how = "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
+            raise CaptureError(
+                "pg_stat_statements is not available in this database, so the load cannot be read",
+                f"{how}; without it, --log captures the load from the server's log, and --without-load settings and"
+                " data alone",
+            )
         schema = None
     source = Source(
         version=str(version),
@@ -221,15 +149,47 @@ def take(
     request: Request,
     clock: Clock,
     tick: Callable[[float], None],
-    beside: Callable[[Event], object] | None = None,
+    on_event: Callable[[Event], object] | None = None,
 ) -> Taken:
-    """Everything but the data; `tick` gets the seconds that are left, `beside` each event of a log.
+    """Everything but the data; `tick` gets the seconds that are left, `on_event` each event of a log.
 
-    Raises `CaptureError`.
+    The load is that of pg_stat_statements, of the log, of both, or none. Raises `CaptureError`.
     """
-    began = clock.wall_ns()
-    load, heard = _whole_load(session, identity, request, clock, tick, beside)
-    return _described(session, identity, request, load, heard, began)
+    began_ns, load, warnings = clock.wall_ns(), None, list[str]()
+    if request.with_load and identity.schema is not None:
+        load = _load(session, identity.source, identity.schema, request.window_s, clock, tick)
+    if request.with_load and request.logs is not None:
+        own, database, with_values = identity.log_line_prefix, identity.source.database, request.with_literals
+        found = logs.read(request.logs, own, database, with_values=with_values, on_event=on_event)
+        warnings = list(logs.warnings_of(found, counted=load is not None, with_values=with_values))
+        load = logs.load_of(found) if load is None else logs.joined(load, found)
+    return _described(session, identity, request, load, warnings, began_ns)
+
+
+def _load(
+    session: Readable, source: Source, schema: str, window_s: float, clock: Clock, tick: Callable[[float], None]
+) -> Load:
+    """Between two snapshots of pg_stat_statements; sessions are looked at meanwhile."""
+    counters = reads.counters(source.major, replica=source.replica)
+
+    def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
+        rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
+        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
+
+    before, counted, began_ns = snapshot(texts=False)
+    moments: list[Moment] = []
+    while (at_s := (clock.monotonic_ns() - began_ns) / 1e9) < window_s:
+        moments.append(Moment.of(at_s, session.read("pg_stat_activity", reads.ACTIVITY).rows))
+        tick(window_s - at_s)
+        due_s = min(len(moments) * PERIOD_S, window_s)
+        clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
+    after, recounted, ended_ns = snapshot(texts=True)
+    differences = {
+        name: float(value) - float(counted[name])
+        for name, value in recounted.items()
+        if value is not None and counted.get(name) is not None
+    }
+    return Load((ended_ns - began_ns) / 1e9, between(before, after), tuple(moments), differences)
 
 
 def so_far(session: Readable, identity: Identity, request: Request) -> Capture:
@@ -246,23 +206,26 @@ def _described(
     """A load with the tables, functions and statistics that say what it works on."""
     statistics = session.read("pg_stats", reads.statistics(values=request.with_values)).rows
     tables, private = tables_of(
-        session.read("the tables", reads.tables()).rows, session.read("the columns", reads.columns()).rows, statistics
+        session.read("the tables", reads.TABLES).rows, session.read("the columns", reads.COLUMNS).rows, statistics
     )
     counted = [each.query_id for each in load.statements] if load is not None and identity.schema is not None else []
     roles = session.read("the search paths", reads.search_paths(identity.schema or "", counted)).rows
-    source = _with_search_paths(identity.source, roles, {each.schema for each in tables})
-    functions = functions_of(session.read("the functions", reads.functions()).rows)
-    views = views_of(session.read("the views", reads.views()).rows)
+    own, found = search_paths_of(roles, {each.schema for each in tables})
+    held = dict(identity.source.settings)
+    if found[0] != own:  # the study's sessions look where those of the busiest role do, not where ours did
+        held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
+    functions = functions_of(session.read("the functions", reads.FUNCTIONS).rows)
+    views = views_of(session.read("the views", reads.VIEWS).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
-    warnings = [*([replica()] if identity.source.replica else []), *heard]
+    warnings = list(heard)
+    if identity.source.replica:
+        warnings.insert(0, "this server is a read replica: its load has no writes, which run on the primary")
     if load is not None:
         hidden = sum(each.text == HIDDEN for each in load.statements)
-        warnings += (
-            [f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it"]
-            if hidden
-            else []
-        )
-        warnings += [] if load.statements else [_nothing_ran(session, identity, request)]
+        if hidden:
+            warnings.append(f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it")
+        if not load.statements:
+            warnings.append(_nothing_ran(session, identity, request.window_s))
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
         names |= {name for each in views for name in (each.schema, each.name, *(column[0] for column in each.columns))}
         kept, said = _private(load.statements, request, names)
@@ -270,7 +233,7 @@ def _described(
     capture = Capture(
         captured_utc=datetime.fromtimestamp(began_ns / 1e9, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         program_version=__version__,
-        source=source,
+        source=replace(identity.source, settings=held, search_paths=found),
         tables=tables,
         volatile_functions=tuple(dict.fromkeys(each.name for each in functions if each.volatile)),
         load=load,
@@ -284,71 +247,11 @@ def _described(
     return Taken(capture, tuple(warnings))
 
 
-def _nothing_ran(session: Readable, identity: Identity, request: Request) -> str:
-    if identity.schema is None:
-        return nothing_ran(request.window_s)
-    ((sees_all,),) = session.read("the rights", reads.sees_all()).rows
-    return nothing_ran(request.window_s, sees_all=sees_all)
-
-
-def _with_search_paths(source: Source, rows: Iterable[Row], schemas: Collection[str]) -> Source:
-    """Where names are looked for; the study's sessions look where those of the busiest role do, not where ours did."""
-    own, found = search_paths_of(rows, schemas)
-    held = dict(source.settings)
-    if found[0] != own:
-        held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
-    return replace(source, settings=held, search_paths=found)
-
-
-def _whole_load(
-    session: Readable,
-    identity: Identity,
-    request: Request,
-    clock: Clock,
-    tick: Callable[[float], None],
-    beside: Callable[[Event], object] | None,
-) -> tuple[Load | None, tuple[str, ...]]:
-    """By pg_stat_statements, by the log, by both, or none; and what of the log could not be read."""
-    if not request.with_load:
-        return None, ()
-    counted = _load(session, identity, request, clock, tick) if identity.schema is not None else None
-    if request.logs is None:
-        return counted, ()
-    own, database = identity.log_line_prefix, identity.source.database
-    found = logs.read(request.logs, own, database, with_values=request.with_literals, beside=beside)
-    load = logs.load_of(found) if counted is None else logs.joined(counted, found)
-    warnings = logs.warnings_of(found, counted=counted is not None, with_values=request.with_literals)
-    return load, tuple(warnings)
-
-
-def _load(session: Readable, identity: Identity, request: Request, clock: Clock, tick: Callable[[float], None]) -> Load:
-    source, schema = identity.source, identity.schema or ""
-    counters = reads.counters(source.major, replica=source.replica)
-
-    def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
-        rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
-        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
-
-    before, counted, began_ns = snapshot(texts=False)
-    moments = tuple(_watch(session, request.window_s, clock, tick))
-    after, recounted, ended_ns = snapshot(texts=True)
-    differences = {
-        name: float(value) - float(counted[name])
-        for name, value in recounted.items()
-        if value is not None and counted.get(name) is not None
-    }
-    return Load((ended_ns - began_ns) / 1e9, between(before, after), moments, differences)
-
-
-def _watch(session: Readable, window_s: float, clock: Clock, tick: Callable[[float], None]) -> Iterator[Moment]:
-    began_ns = clock.monotonic_ns()
-    number = 0
-    while (at_s := (clock.monotonic_ns() - began_ns) / 1e9) < window_s:
-        yield Moment.of(at_s, session.read("pg_stat_activity", reads.activity()).rows)
-        tick(window_s - at_s)
-        number += 1
-        due_s = min(number * PERIOD_S, window_s)
-        clock.sleep(due_s - (clock.monotonic_ns() - began_ns) / 1e9)
+def _nothing_ran(session: Readable, identity: Identity, window_s: float) -> str:
+    """A warning: an idle server, or a role that sees nothing of it."""
+    if identity.schema is not None and not session.read("the rights", reads.SEES_ALL).rows[0][0]:
+        return f"no statement ended in {window_s:.0f} s that the role may see: {LACKS_STATISTICS}"
+    return f"no statement ended in {window_s:.0f} s: capture a longer time, or when the application is busy"
 
 
 def _private(
@@ -376,25 +279,219 @@ def _private(
     return merged(kept), said
 
 
-def _no_statements(preloaded: bool) -> CaptureError:
-    """The extension is not in this database."""
-    how = (
-        "a superuser can create it without a restart: CREATE EXTENSION pg_stat_statements"
-        if preloaded
-        else "add it to shared_preload_libraries, restart, then CREATE EXTENSION pg_stat_statements"
+_HEAD_BYTES = 1 << 18
+_LEAST_SHARE = 0.05
+"""Of the database's bytes: a dump without its indexes, and compressed, is hardly smaller."""
+
+
+def require_possible(
+    session: Readable, identity: Identity, request: Request, path: Path, cost: Estimate | None
+) -> tuple[str, ...]:
+    """What the user is warned of; raises `CaptureError` for rights, a log or room that the capture cannot do without.
+
+    `cost` is that of the server's files, where these are wanted.
+    """
+    warnings = list(_of_load(session, identity, request))
+    if request.logs is not None:
+        _require_log(request.logs, identity)
+    if request.data in ("dump", "synthetic"):
+        ((unreadable, filtered),) = session.read("the rights", reads.RIGHTS).rows
+        if unreadable:
+            raise CaptureError(
+                f"the role may not read all tables and sequences, so pg_dump would fail after the window:"
+                f" {some(unreadable)}",
+                "grant pg_read_all_data to it, before version 14 USAGE on the schemas and SELECT on what is in them",
+            )
+        if filtered:
+            raise CaptureError(
+                f"row-level security hides rows from the role, so pg_dump would fail after the window:"
+                f" {some(filtered)}",
+                "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser",
+            )
+    where = physical.existing(path)
+    if cost is not None:
+        physical.require_room(cost, where)
+    if request.data == "dump":
+        free, whole = disk_usage(where).free, identity.database_bytes
+        said = f'{format_size(free)} are free below "{where}", and a dump has {format_size(whole)} at most'
+        if free < whole * _LEAST_SHARE:
+            raise CaptureError(said, "name a directory on another file system with --out")
+        if free < whole:
+            warnings.append(f"{said}: it is compressed and has no indexes, so they may suffice")
+    return tuple(warnings)
+
+
+def _of_load(session: Readable, identity: Identity, request: Request) -> Iterator[str]:
+    """By the statements that were counted so far: `ask` will judge those of the window as this does."""
+    if not request.with_load or identity.schema is None:
+        return
+    if not session.read("the rights", reads.SEES_ALL).rows[0][0]:
+        yield LACKS_STATISTICS
+    elif request.foresees:
+        found = so_far(session, identity, request)
+        said = scripted(found).too_little if found.load is not None and found.load.statements else ""
+        if said:
+            yield (
+                f"by what pg_stat_statements has counted so far, {said}; ask refuses less than {PLAYED_LEAST:.0%}:"
+                " --log FILE --with-literals captures the values that are missing"
+            )
+
+
+def _require_log(files: logs.LogFiles, identity: Identity) -> None:
+    """By its first bytes: the window may end before anybody sees that no line can be read. Pipes are read once."""
+    for path in files.paths:
+        if not stat.S_ISREG(path.stat().st_mode):
+            continue
+        with untrusted.open_file(path) as file:
+            head = file.read(_HEAD_BYTES)
+        descriptor = os.memfd_create("log")
+        try:
+            os.write(descriptor, head[: head.rfind(b"\n") + 1])
+            prefixes = files.prefixes or (identity.log_line_prefix,)
+            logs.require_readable(Path(f"/proc/self/fd/{descriptor}"), prefixes, identity.source.database)
+        finally:
+            os.close(descriptor)
+
+
+_BULK_MB = 16
+"""Asked of the server at once, to see how fast bytes come."""
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a capture is made with on our side; `pg_dump` is None where no data are wanted, or the server's files.
+
+    `serving` is the PostgreSQL of the server's own version, where files are wanted.
+    """
+
+    runner: Runner
+    clock: Clock
+    pg_dump: Path | None = None
+    serving: LocalInstallation | None = None
+
+
+def estimate(session: Session, request: FilesRequest, place: Path) -> Estimate:
+    """What the files will cost, by rates that are measured now; `place` is where they will be.
+
+    Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
+    """
+    size, checkpoint_s = session.read("the sizes of the databases", reads.SIZES).rows[0]
+    rates, spread_s = {}, 0.0
+    if request.kind == physical.BASEBACKUP:
+        rates["the connection"] = _connection_rate(session)
+        spread_s = float(checkpoint_s) if request.checkpoint == physical.SPREAD else 0.0
+    if request.directory is not None:
+        size = physical.size_bytes(request.directory)
+        rates["reading the backup"] = physical.reading_rate(request.directory)
+    return _estimate(int(size), rates, place, spread_s)
+
+
+def foreseen(
+    session: Session, identity: Identity, request: Request, place: Path
+) -> tuple[Estimate | None, tuple[int, int] | None]:
+    """What a dump will cost at most, or how many tables and columns synthetic data are made from; both None for other
+    data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
+    if request.data == "synthetic":
+        tables, columns = session.read("how much is in pg_stats", reads.ANALYSED).rows[0]
+        return None, (int(tables), int(columns))
+    if request.data != "dump":
+        return None, None
+    rates = {"the connection": _connection_rate(session), "compression": physical.compressing_rate()}
+    return _estimate(identity.database_bytes, rates, place), None
+
+
+def _estimate(size: int, rates: dict[str, float], place: Path, checkpoint_s: float = 0.0) -> Estimate:
+    """By the slowest of these rates and that of writing here."""
+    where = physical.existing(place)
+    rates = {"writing here": physical.writing_rate(where), **rates}
+    slowest = min(rates, key=lambda each: rates[each])
+    return Estimate(size, rates[slowest], slowest, disk_usage(where).free, checkpoint_s)
+
+
+def _connection_rate(session: Session) -> float:
+    began = monotonic()
+    session.read("how fast bytes come", reads.bulk(_BULK_MB))
+    return (_BULK_MB << 20) / (monotonic() - began)
+
+
+def capture(
+    session: Session, identity: Identity, request: Request, path: Path, tools: Tools, tick: Callable[[float], None]
+) -> Taken:
+    """Make the directory `path`; `tick` gets the seconds of the window that are left.
+
+    Raises `CaptureError` for what the server refuses, `UsageError` where `path` exists; nothing is left then.
+    """
+    clock, where = tools.clock, {**session.parameters, "application_name": MARK}
+
+    def used() -> tuple[float | None, float | None]:
+        return (cpu_ms(session.pid), server_cpu_ms(session.pid)) if session.local else (None, None)
+
+    with files.new_directory(path) as folder:
+        began_ns, before_ms = clock.monotonic_ns(), used()
+        if request.logs is not None and request.with_literals:
+            with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
+                taken = take(session, identity, request, clock, tick, kept.take)
+            taken = replace(taken, notes=(kept.note,))
+        else:
+            taken = take(session, identity, request, clock, tick)
+        statistics = read_statistics(session) if request.data == "synthetic" else None
+        own_ms, all_ms = (
+            None if before is None or after is None else after - before
+            for before, after in zip(before_ms, used(), strict=True)
+        )
+        elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
+        data, data_s, data_cpu_ms = taken.capture.data, 0.0, None
+        if tools.pg_dump is not None:
+            file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
+            arguments = dump.command(tools.pg_dump, where, file)
+            dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
+            data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
+            data_s, data_cpu_ms = dumped.elapsed_s, dumped.cpu_ms
+        if request.files is not None and tools.serving is not None:
+            data, data_s, warned = _files(session, where, identity, request.files, folder, tools.serving)
+            taken = replace(taken, warnings=(*taken.warnings, *warned))
+        if statistics is not None:
+            data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
+            taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
+        spent = session.spent
+        cost = Cost(
+            elapsed_s, spent.statements, spent.in_server_ms, spent.received_bytes, own_ms, all_ms, data_s, data_cpu_ms
+        )
+        whole = replace(taken.capture, data=data, cost=cost)
+        files.write(whole, folder, path.name)
+    return replace(taken, capture=whole)
+
+
+def _files(
+    session: Session,
+    where: Mapping[str, str],
+    identity: Identity,
+    request: FilesRequest,
+    folder: Path,
+    serving: LocalInstallation,
+) -> tuple[Data, float, list[str]]:
+    """The server's files with what they need, how long it took, and what to warn of."""
+    places = [str(row[0]) for row in session.read("the tablespaces", reads.TABLESPACES).rows]
+    row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
+    system, provider, version, libraries = row
+    found = physical.fetch(request, folder, serving, where, session.password, places)
+    about = found.control
+    needs = Physical(
+        system_identifier=about.system_identifier,
+        state=about.state,
+        checkpoint_at=about.checkpoint_at,
+        block_bytes=about.block_bytes,
+        wal_block_bytes=about.wal_block_bytes,
+        wal_segment_bytes=about.wal_segment_bytes,
+        checksums=about.checksums,
+        provider=provider or "",
+        collation_version=version or "",
+        libraries=tuple(map(str, libraries)),
     )
-    return CaptureError(
-        "pg_stat_statements is not available in this database, so the load cannot be read",
-        f"{how}; without it, --log captures the load from the server's log, and --without-load settings and data alone",
-    )
-
-
-def nothing_ran(window_s: float, *, sees_all: bool = True) -> str:
-    """A warning: an idle server, or a role that sees nothing of it."""
-    why = "capture a longer time, or when the application is busy" if sees_all else LACKS_STATISTICS
-    return f"no statement ended in {window_s:.0f} s{'' if sees_all else ' that the role may see'}: {why}"
-
-
-def replica() -> str:
-    """A warning: what a standby does not show."""
-    return "this server is a read replica: its load has no writes, which run on the primary"
+    warned = []
+    if about.system_identifier != system:
+        warned.append(
+            f"the files are of another cluster (system identifier {about.system_identifier}) than the server that was"
+            f" asked ({system})"
+        )
+    return Data(request.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned

@@ -4,19 +4,18 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay import outgoing
+from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost, Logged
-from pgassay.capture.mixture import BRIEF, ScriptedLoad, brief
-from pgassay.capture.physical import fetching as physical
-from pgassay.capture.physical.cost import Estimate
-from pgassay.capture.physical.fetching import Wish
+from pgassay.capture.physical import Estimate, FilesRequest
+from pgassay.capture.scripts import BRIEF, ScriptedLoad, brief
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
-from pgassay.record.ask import Likeness, Part, StatementPair
+from pgassay.record.ask import Likeness, Part
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5
-_TOLD = 0.01
-"""A statement whose share of the time differs by less is not told."""
+_LEAST_SHOWN = 0.01
+"""A statement whose share of the time differs by less is not shown."""
 
 
 def announcement(
@@ -51,7 +50,6 @@ def announcement(
 
 
 def cost_of_dump(found: Estimate) -> str:
-    """What a dump costs the server and us, at most."""
     whole, free, rate = map(format_size, (found.bytes, found.free_bytes, int(found.rate_bytes_per_s)))
     return (
         f"dump: about {_duration(found.seconds)} at most, at {rate} a second (measured now; {found.limited_by} is"
@@ -60,7 +58,6 @@ def cost_of_dump(found: Estimate) -> str:
 
 
 def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
-    """What synthetic data take to read, and to make."""
     return (
         f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the commonest"
         " values (100 of each unless default_statistics_target says otherwise); a question makes about"
@@ -68,17 +65,14 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
     )
 
 
-def cost_of_files(wish: Wish, found: Estimate) -> Iterator[str]:
-    """What the server's files cost it and us."""
+def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
     rate = format_size(int(found.rate_bytes_per_s))
     yield (
         f"files: {read} are read, about {_duration(found.seconds)} at {rate} a second (measured now;"
         f" {found.limited_by} is slowest); {room} are needed here, {free} are free"
     )
-    if wish.kind == physical.RESTORED:
-        yield "how fast your restore command is cannot be known before; the size is that of the server's databases now"
-    if wish.kind == physical.BASEBACKUP:
+    if request.kind == physical.BASEBACKUP:
         said = f"spread over up to {_duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
         yield (
             f"pg_basebackup makes the server write a checkpoint, {said}, and WAL with whole pages while it lasts;"
@@ -126,7 +120,6 @@ def _logged(found: Logged) -> str:
 
 
 def cost(found: Cost, *, physical_data: bool = False) -> str:
-    """What it cost the server, in a sentence."""
     parts = [f"{found.statements} statements, {found.in_server_ms:.0f} ms in the server"]
     parts.append(f"{format_size(found.received_bytes)} received")
     if found.cpu_ms is None:
@@ -189,17 +182,16 @@ def likeness(found: Likeness) -> str:
 
 def _statements(found: Likeness) -> Iterator[str]:
     """Those whose share of the time differs by more than a rounded per cent, the worst first."""
-    far = [each for each in found.statements if each.distance >= _TOLD]
+    far = [each for each in found.statements if each.distance >= _LEAST_SHOWN]
     if far:
         yield f"  statements that differ most, of {len(found.statements)}: calls, time, mean of a call"
     for each in far[:_SHOWN]:
-        calls, time = (f"{one:.1%} → {other:.1%}" for one, other in _shares(each))
+        calls, time = (
+            f"{each.source_calls:.1%} → {each.here_calls:.1%}",
+            f"{each.source_time:.1%} → {each.here_time:.1%}",
+        )
         mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
         yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:BRIEF]}"
-
-
-def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (pair.source_calls, pair.here_calls), (pair.source_time, pair.here_time)
 
 
 def _line(part: Part, width: int) -> str:

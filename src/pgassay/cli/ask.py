@@ -23,10 +23,9 @@ from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.server import Installation, Server
-    from pgassay.capture.asking import Asked
-    from pgassay.capture.examining import Examined
+    from pgassay.capture.asking import PreparedQuestion
     from pgassay.capture.format import Capture, Load
-    from pgassay.capture.playing import Stage
+    from pgassay.capture.playing import Examined, Stage
     from pgassay.capture.question import Question
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
@@ -81,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pace",
-        choices=("full", "source", "busiest"),  # capture.pace.PACES, which would import what parsing need not
+        choices=("full", "source", "busiest"),  # capture.question.PACES, which would import what parsing need not
         default="full",
         help="how fast scripts are played: as fast as they go (default), at the source's mean rate, or at that of its"
         " busiest minute (capture --log FILE)",
@@ -98,7 +97,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write scripts into the capture, try them on its data, say how like the source's the load is, run the study."""
     from pgassay.capture import asking, files, likeness, question, replaying, texts
-    from pgassay.capture import pace as paces
     from pgassay.lab.run import Remark, write_study
     from pgassay.lab.workbench import Workbench
     from pgassay.record import ask as kept
@@ -107,7 +105,7 @@ def run(arguments: argparse.Namespace) -> int:
     asked = _asked(arguments)
     capture = files.read(arguments.capture)
     _trust.require(arguments.capture, _trust.of_capture(arguments.capture, capture.source.settings), arguments)
-    paces.require(arguments.pace, capture.load)
+    question.require_pace(arguments.pace, capture.load)
     own_scripts = bool(_set(arguments, "load.script"))
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with Workbench(bench_options(arguments)) as bench:
@@ -145,7 +143,7 @@ def run(arguments: argparse.Namespace) -> int:
     remarks = [Remark(code, "", text) for code, text in written.warnings.items()]
     if not (silent(arguments) or own_scripts):
         print(texts.played(written.load) if replayed is None else said, end="")
-        print("" if written.paced is None else paces.told(written.paced), end="")
+        print("" if written.paced is None else question.pace_line(written.paced), end="")
     more_files = {} if found is None else {kept.STATEMENTS_FILE: kept.encode_statements(found.statements)}
     if load is not None and capture.load is not None:
         alike = likeness.compare(capture.load, load, pace)
@@ -229,13 +227,13 @@ class Tried:
     """What came of it: `written` without the scripts that fail, what the `load` was like on the baseline (None where
     nothing could be counted), and each statement as the arms answered it. `failures` are those of one arm alone."""
 
-    written: "Asked"
+    written: "PreparedQuestion"
     load: "Load | None"
     statements: tuple["StatementRecord", ...]
     failures: Mapping[str, str]
 
 
-def tried(study: "Study", written: "Asked", bench: "Workbench") -> Tried:
+def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.playing import SETTINGS, play, try_each
     from pgassay.lab.arms import resolve
@@ -277,8 +275,8 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
     Returns what came of it in words, what the load was like (None where nothing could be counted), and how many times
     as fast as in the log it was due. Raises `CaptureError` where that fails: each of its trials would.
     """
-    from pgassay.capture.counting import LIBRARY
     from pgassay.capture.errors import CaptureError
+    from pgassay.capture.playing import LIBRARY
     from pgassay.capture.replaying import play
     from pgassay.lab.arms import resolve
     from pgassay.lab.preparation import rehearse
@@ -324,7 +322,7 @@ def _prepare(arms: "Sequence[ResolvedArm]") -> None:
 
 
 def statement_records(
-    written: "Asked", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
+    written: "PreparedQuestion", answers: Mapping[str, Answers], baseline: str, again: Answers | None = None
 ) -> tuple["StatementRecord", ...]:
     """As the record keeps them; `again` is what the baseline answered when it was asked a second time."""
     from pgassay.record.ask import StatementRecord
@@ -363,7 +361,7 @@ def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]
 
 
 def _answers(
-    written: "Asked", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
+    written: "PreparedQuestion", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
 ) -> dict[str, Answers]:
     """By arm; one whose server does not start has none, and the run will say why."""
     from pgassay.bench.errors import BenchError
@@ -384,9 +382,8 @@ def _answers(
     return found
 
 
-def _answered(written: "Asked", arm: "ResolvedArm", bench: "Workbench") -> Answers:
-    from pgassay.capture.examining import examine
-    from pgassay.capture.playing import SETTINGS
+def _answered(written: "PreparedQuestion", arm: "ResolvedArm", bench: "Workbench") -> Answers:
+    from pgassay.capture.playing import SETTINGS, examine
     from pgassay.lab.preparation import rehearse
 
     stage = _stage(arm, bench)

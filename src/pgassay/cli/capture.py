@@ -12,7 +12,7 @@ from pgassay.errors import UsageError
 from pgassay.outgoing import control
 
 if TYPE_CHECKING:
-    from pgassay.capture.physical.fetching import Wish
+    from pgassay.capture.physical import FilesRequest
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
     kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; synthetic: from statistics; none"
     add("--data", metavar="KIND", help=kinds)
-    restore = "a program of yours that restores a base backup into the empty directory %%p: the server's files"
-    add("--restore-command", metavar="WORDS", help=restore)
     add(
         "--checkpoint",
         choices=("spread", "fast"),
@@ -59,12 +57,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Say what is read, read it, say what it cost."""
-    from pgassay.capture import dump, files, preflight, texts
+    from pgassay.capture import dump, files, physical, taking, texts
     from pgassay.capture.logs import LogFiles
-    from pgassay.capture.physical import fetching as physical
-    from pgassay.capture.server import Tools, capture, estimate, foreseen
     from pgassay.capture.source import Session
-    from pgassay.capture.taking import Request, identify
+    from pgassay.capture.taking import Request, Tools, capture, estimate, foreseen, identify
     from pgassay.host import accounts
     from pgassay.host.clock import SystemClock
     from pgassay.host.keeper import Keeper
@@ -100,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
         # A capture itself costs the server no more than it must.
         dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
         print(texts.announcement(identity, request, cost or dumped, columns), end="")
-        for warning in preflight.require(session, identity, request, path, cost):
+        for warning in taking.require_possible(session, identity, request, path, cost):
             warn(warning)
         if arguments.dry_run:
             return SUCCESS
@@ -113,31 +109,23 @@ def run(arguments: argparse.Namespace) -> int:
     return SUCCESS
 
 
-def _data(arguments: argparse.Namespace) -> "tuple[str, Wish | None]":
+def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     """The kind of data, and where files of the server come from; raises `UsageError`."""
-    from pgassay.capture.physical import fetching as physical
+    from pgassay.capture import physical
 
     text = arguments.data
-    if arguments.restore_command is not None:
-        if text is not None:
-            raise excluded("--restore-command", "--data")
-        wish = physical.Wish(physical.RESTORED, command=physical.words_of(arguments.restore_command))
-    elif text is not None and text.startswith(f"{physical.BACKUP}:"):
-        wish = physical.Wish(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
+    if text is not None and text.startswith(f"{physical.BACKUP}:"):
+        wish = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
-        wish = physical.Wish(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
+        wish = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
-        raise UsageError(
-            f'--data cannot be "{text}"',
-            "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
-            " fills a directory by a program of yours",
-        )
+        raise UsageError(f'--data cannot be "{text}"', "it takes dump, synthetic, none, basebackup, or backup:DIR")
     if arguments.no_literals:
-        option = "--restore-command" if text is None else f"--data {text}"
         raise UsageError(
-            f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
+            f"--no-literals and --data {text} exclude each other:"
+            " the server's files hold every value, of all databases",
             "--data synthetic captures no value of yours",
         )
     return wish.kind, wish

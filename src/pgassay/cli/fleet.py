@@ -200,7 +200,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
     from pgassay.fleet.client import PORT, WorkerClient
     from pgassay.host import accounts
     from pgassay.host.runner import LocalRunner
-    from pgassay.load.network import Loopback
+    from pgassay.load.references import Loopback
 
     if over_fleet(arguments):
         raise UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")

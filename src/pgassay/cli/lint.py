@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from pgassay import outgoing
 from pgassay.cli.parser import add_options, strict_status
 from pgassay.errors import UsageError
-from pgassay.importing.fields import ALL, parse_given, parse_pattern, parse_roles
-from pgassay.importing.reader import Options
+from pgassay.importing.reader import ALL, Options, parse_given, parse_pattern, parse_roles
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Better
 

@@ -44,7 +44,7 @@ from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
 from pgassay.host.runner import LocalRunner
 from pgassay.lab.places import embedded_directory
-from pgassay.load import network, player
+from pgassay.load import player, references
 from pgassay.load.player import DESCRIPTION, PROGRAM, ControlledProgram
 from pgassay.postgres.find import Finder
 
@@ -118,7 +118,7 @@ def measure(given: bytes) -> tuple[list[int], list[tuple[int, int, int]]]:
     with scratch.folder("client") as place:
         paths = laid_out(order, place)
         try:
-            found = network.measure(_endpoint(order, paths))
+            found = references.measure(_endpoint(order, paths))
         except PgassayError as error:
             raise RuntimeError(error.message) from None
     return list(found.trips_ns), [(each.sent_wall_ns, each.trip_ns, each.server_wall_ns) for each in found.clocks]
@@ -175,7 +175,7 @@ def _run(
     path = NetworkPath((), ())
     if not done.status:
         with suppress(PgassayError):
-            path = network.measure(_endpoint(order, paths))
+            path = references.measure(_endpoint(order, paths))
     offset_us = path.responses()["client_clock_offset_us"] or 0.0
     share = busy_us / all_us if all_us else None
     return done, Elsewhere(used_us, share, began_ns, ended_ns, offset_us * 1e3, monotonic_ns)

@@ -9,13 +9,12 @@ from pathlib import Path
 
 from pgassay.analysis.lint import Benchmark, Run, Setup
 from pgassay.analysis.lint.setup import NAMES
-from pgassay.importing import placement
+from pgassay.importing import imported_run
 from pgassay.importing.files import one_of, read_files
 from pgassay.importing.reader import Options
 from pgassay.record.formats import IMPORTED
 from pgassay.record.linted import benchmark_of, gave_up, results_of
 from pgassay.record.reading import Run as Recorded
-from pgassay.record.values import TrialRecord
 
 ALL_RUNS = "all runs"
 """What the one treatment is called when nothing tells treatments apart."""
@@ -37,8 +36,8 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
     reading, roles = read_files(paths, options, compared=False)
     names = [response.name for response in reading.responses]
     chosen = one_of(names, primary)
-    runs, ordered = placement.in_time(reading.runs, reading.ordered)
-    placed = placement.place(runs, roles, chosen)
+    runs, ordered = imported_run.in_time(reading.runs, reading.ordered)
+    placed = imported_run.place(runs, roles, chosen)
     if not ordered and roles.block:
         placed = tuple(sorted(placed, key=lambda each: _number(each.run.fields.get(roles.block, ""))))
     found = tuple(
@@ -52,7 +51,14 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
             aborted=gave_up(each.reasons),
             condition=each.place.cell.name,
             place=each.run.place,
-            setup=_setup(each),
+            setup=Setup.of(
+                {
+                    **{name: each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
+                    **each.treatment,
+                    **each.condition,
+                    **each.covariate,
+                }
+            ),
             course=tuple((each.monotonic_ns / 1e9, each.value) for each in each.run.series if each.name == "tps"),
         )
         for position, each in enumerate(placed)
@@ -65,8 +71,7 @@ def of_files(paths: Sequence[Path], options: Options, primary: str, baseline: st
         ordered=ordered or bool(roles.block),
     )
     left_out = tuple((each.place, each.reason) for each in reading.left_out)
-    remarks = reading.remarks
-    return Judged(benchmark, reading.kind, chosen, left_out, (*remarks, *_of_order(benchmark)))
+    return Judged(benchmark, reading.kind, chosen, left_out, (*reading.remarks, *_of_order(benchmark)))
 
 
 def _of_order(benchmark: Benchmark) -> tuple[str, ...]:
@@ -80,35 +85,22 @@ def of_run(path: Path, primary: str) -> Judged:
     names = [response.name for response in record.responses]
     chosen = one_of(names, primary or study.primary)
     source = record.host.get(IMPORTED)
-    imported = isinstance(source, dict)
     benchmark = benchmark_of(record, study, chosen)
     remarks = tuple(map(str, source.get("remarks", ()))) if isinstance(source, dict) else ()
-    return Judged(
-        benchmark, "imported run" if imported else "run", chosen, _left_out(record, results_of(record)),
-        (*remarks, *_of_order(benchmark)),
-    )  # fmt: skip
-
-
-def _left_out(record: Recorded, counted: Sequence[TrialRecord]) -> tuple[tuple[str, str], ...]:
-    """The trials that are no results, and those that cannot be read."""
-    known = {trial.number for trial in counted}
+    known = {trial.number for trial in results_of(record)}
     other = {
         trial.number: "; ".join([trial.status.value, *(reason.detail for reason in trial.reasons)])
         for trial in record.trials
         if trial.number not in known
     }
-    return tuple((f"trial {number}", reason) for number, reason in sorted({**other, **dict(record.left_out)}.items()))
+    left_out = tuple((f"trial {number}", why) for number, why in sorted({**other, **dict(record.left_out)}.items()))
+    kind = "imported run" if isinstance(source, dict) else "run"
+    return Judged(benchmark, kind, chosen, left_out, (*remarks, *_of_order(benchmark)))
 
 
 def with_resolution(judged: Judged, resolution: float) -> Judged:
     """The same, judged at another resolution."""
     return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
-
-
-def _setup(each: placement.Placed) -> Setup:
-    """What the source said of the run's setup; the same as a record of it keeps."""
-    said = {name: each.run.fields[name] for name in NAMES if each.run.fields.get(name)}
-    return Setup.of({**said, **each.treatment, **each.condition, **each.covariate})
 
 
 def _number(text: str) -> tuple[int, str]:

@@ -12,14 +12,28 @@ from pathlib import Path
 
 from pgassay import plugins
 from pgassay.errors import UsageError
-from pgassay.importing.fields import REPETITION, Roles, fields_of_path, file_names, natural, settle_roles, with_fields
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
 from pgassay.importing.postgresbench import PostgresBenchReader
-from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
+from pgassay.importing.reader import (
+    FILE,
+    FOLDER,
+    REPETITION,
+    TEXT_BYTES_MAX,
+    ForeignFile,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    Roles,
+    combine,
+    fields_of_path,
+    file_names,
+    natural,
+    settle_roles,
+)
 from pgassay.importing.sysbench import SysbenchReader
 from pgassay.importing.table import TableReader
-from pgassay.importing.values import FILE, FOLDER, LeftOut, Reading, combine
 from pgassay.plugins import PluginError
 from pgassay.study.responses import full_name
 
@@ -45,12 +59,10 @@ class Registry:
         self.broken: tuple[PluginError, ...] = ()
 
     def reader_of(self, file: ForeignFile, options: Options) -> Reader | None:
-        """The first reader that recognises the file; None if no reader does."""
         return next((each for each in self._in_order() if each.recognises(file, options)), None)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What the readers are called."""
         return tuple(each.name for each in self._in_order())
 
     def _in_order(self) -> Iterator[Reader]:
@@ -110,7 +122,12 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         file = ForeignFile.open(path)
         reader = registry.reader_of(file, options)
         if reader is None:
-            yield _nothing(str(path), _unrecognised(file, registry.names))
+            reason = f"has an unrecognised format (recognised: {', '.join(registry.names)})"
+            if file.is_long and not file.is_binary:
+                reason = f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
+            elif not file.is_binary and not file.text.strip():
+                reason = "is empty"
+            yield _nothing(str(path), reason)
         elif reader.reads_together:
             together.setdefault(reader, []).append(file)
         else:
@@ -132,17 +149,10 @@ def _read(
         fields = {FOLDER: path.parent.absolute().relative_to(common).as_posix()} if len(folders) > 1 else {}
         if FILE in reader.suggested:
             fields[FILE] = names[path]
-        named = with_fields(found, {**fields, **fields_of_path(path, options.pattern, options.given)})
+        fields |= fields_of_path(path, options.pattern, options.given)  # these overrule what the file itself says
+        runs = tuple(replace(run, fields={**run.fields, **fields}) for run in found.runs)
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
-        yield replace(named, suggested=own, conditions=reader.conditions)
-
-
-def _unrecognised(file: ForeignFile, names: Sequence[str]) -> str:
-    if file.is_long and not file.is_binary:
-        return f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
-    if not file.is_binary and not file.text.strip():
-        return "is empty"
-    return f"has an unrecognised format (recognised: {', '.join(names)})"
+        yield replace(found, runs=runs, suggested=own, conditions=reader.conditions)
 
 
 def _nothing(place: str, reason: str) -> Reading:

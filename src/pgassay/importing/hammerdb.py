@@ -10,13 +10,26 @@ time without a zone, so it gives the order only.
 
 import re
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    read_each,
+    response,
+    unwrapped,
+)
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 
@@ -60,11 +73,9 @@ class HammerDbReader(Reader):
     )
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether its first bytes are those of SQLite 3, or a line of it is of HammerDB's log."""
         return file.head.startswith(MAGIC) or _LINE.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Each file's jobs, in the order of their times."""
         for file in files:
             found = read_hammerdb(file.path) if file.head.startswith(MAGIC) else read_log(str(file.path), file.text)
             yield file.path, found
@@ -77,9 +88,20 @@ def read_log(place: str, text: str) -> Reading | str:
     def read_part(where: str, part: str) -> Reading | str:
         own, result, after = part.partition("TEST RESULT")
         known.update(_printed(own))
-        found = _read_part(where, part, known)
+        settings = dict(known)
         known.update(_printed(after) if result else {})
-        return found
+        results = len(_RESULT.findall(part)) + len(_OLD_RESULT.findall(part))
+        if results > 1:
+            return f"holds {results} results: give each run a file"
+        new, old = _RESULT.search(part), _OLD_RESULT.search(part)
+        database = new[3] if new else old[2] if old else ""
+        run = _run(where, ("", database, "", "", ""), part, {})
+        if isinstance(run, str):
+            return run
+        timed = {"rampup": _RAMPUP.search(part), "duration": _MINUTES.search(part)}
+        run = replace(run, fields={**run.fields, **settings, **{name: at[1] for name, at in timed.items() if at}})
+        suggested = tuple(name for name in run.fields if name != "timestamp")
+        return Reading("HammerDB", (run,), RESPONSES, suggested=suggested)
 
     return read_each(place, unwrapped(text, _LINE), _MARKS, read_part)
 
@@ -88,21 +110,6 @@ def _printed(text: str) -> Iterator[tuple[str, str]]:
     for found in _PRINTED.finditer(text):
         name, value = found[1] or found[4] or found[5], found[2] or found[3] or found[6] or ""
         yield _NAMES.get(name, name), value.strip()
-
-
-def _read_part(place: str, text: str, settings: Mapping[str, str]) -> Reading | str:
-    results = len(_RESULT.findall(text)) + len(_OLD_RESULT.findall(text))
-    if results > 1:
-        return f"holds {results} results: give each run a file"
-    result, old = _RESULT.search(text), _OLD_RESULT.search(text)
-    database = result[3] if result else old[2] if old else ""
-    run = _run(place, ("", database, "", "", ""), text, {})
-    if isinstance(run, str):
-        return run
-    timed = {"rampup": _RAMPUP.search(text), "duration": _MINUTES.search(text)}
-    own = {name: found[1] for name, found in timed.items() if found}
-    run = replace(run, fields={**run.fields, **settings, **own})
-    return Reading("HammerDB", (run,), RESPONSES, suggested=tuple(name for name in run.fields if name != "timestamp"))
 
 
 def read_hammerdb(path: Path) -> Reading | str:
@@ -179,7 +186,8 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
             "benchmark": str(job[2] or ""),
             "virtual_users": users[1] if users else "",
             "timestamp": str(job[4] or ""),
-            **dict(_settings(str(job[3] or ""))),
+            # a few words of the job's Tcl dictionary, which is a flat text of names and values
+            **{_NAMES.get(name, name): value.strip("{}") for name, value in _DICT_WORD.findall(str(job[3] or ""))},
         },
         responses={"nopm": float(nopm), "tpm": float(tpm), **latencies},
         planned_s=planned_s,
@@ -188,12 +196,6 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
 
 
 _NAMES = {"count_ware": "warehouses", "host": "pg_host"}
-
-
-def _settings(jobdict: str) -> Iterator[tuple[str, str]]:
-    """A few words of the job's Tcl dictionary, which is a flat text of names and values."""
-    for name, value in _DICT_WORD.findall(jobdict):
-        yield _NAMES.get(name, name), value.strip("{}")
 
 
 def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:

@@ -3,35 +3,183 @@
 Every trial says that it is imported: its regime, the host's facts and the journal's end. What the source does not say
 (times, settings, the machine) stays unknown. The study is written as a study file, so that every report can read it: it
 has the treatments, conditions and covariates of the runs, and neither load nor budget, which are not known.
+
+An aborted or short run is an outcome with its reasons, whatever its table says of it. The planned length is the
+source's own word where it has one, else what the other runs show (`analysis.lint.benchmark`). Where the source numbers
+its repetitions, run k of each treatment is block k. Where it does not, the k-th run of each treatment is put into
+block k, and the report says so. Rows that are seconds of a run are joined to that run, with their mean as its value:
+seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from math import prod
+from enum import StrEnum
+from itertools import pairwise
+from math import isfinite, prod
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pgassay import __version__
+from pgassay.analysis.lint.benchmark import Length, fell_short_of
 from pgassay.analysis.lint.setup import NAMES
 from pgassay.errors import UsageError
-from pgassay.importing import placement
 from pgassay.importing.files import first_reasons, one_of, read_files
-from pgassay.importing.placement import Placed, named
-from pgassay.importing.reader import Options
-from pgassay.importing.values import LeftOut, Reading
+from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
 from pgassay.record.linted import SAID
-from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
+from pgassay.record.values import NO_VALUE, SHORT, UNKNOWN_TIME_NS, LevelRecord, Reason, TrialRecord
 from pgassay.study import document
+from pgassay.study.levels import Level, Place, label
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
 
+_NS = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A run with its levels by role, and all that speaks against counting it."""
+
+    run: ForeignRun
+    treatment: Mapping[str, str]
+    condition: Mapping[str, str]
+    covariate: Mapping[str, str]
+    planned_s: float | None
+    reasons: tuple[Reason, ...]
+
+    @property
+    def place(self) -> Place:
+        """Treatment, condition and covariate point by their names in the record."""
+        return Place(named(self.treatment), named(self.condition), named(self.covariate))
+
+    @property
+    def counts(self) -> bool:
+        return not self.reasons
+
+
+def named(levels: Mapping[str, str]) -> str:
+    return label({name: Level(typed, typed) for name, typed in levels.items()})
+
+
+def place(runs: Sequence[ForeignRun], roles: Roles, primary: str) -> tuple[Placed, ...]:
+    """Every run with its levels, its planned length and its problems, in the order given."""
+    placed = [
+        Placed(
+            run,
+            levels_of(roles.treatment, run.fields),
+            levels_of(roles.condition, run.fields),
+            levels_of(roles.covariate, run.fields),
+            run.planned_s,
+            run.problems,
+        )
+        for run in runs
+    ]
+    lengths = [Length(str(each.place), str(each.place.cell), each.run.seconds, each.run.planned_s) for each in placed]
+    targets = fell_short_of(lengths)
+    return tuple(_judged(each, target, primary) for each, target in zip(placed, targets, strict=True))
+
+
+def in_time(runs: Sequence[ForeignRun], ordered: bool) -> tuple[tuple[ForeignRun, ...], bool]:
+    """The runs in the order in which they ran, and whether that is known: by their times, else as their source says."""
+    if runs and all(run.started_s is not None for run in runs):
+        return tuple(sorted(runs, key=lambda run: run.started_s or 0.0)), True
+    return tuple(runs), ordered
+
+
+def _judged(each: Placed, target_s: float | None, primary: str) -> Placed:
+    reasons = list(each.reasons)
+    codes = {reason.code for reason in reasons}
+    if target_s is not None and each.run.seconds is not None and SHORT not in codes:
+        of = "where similar runs took" if each.run.planned_s is None else "of"
+        reasons.append(Reason(SHORT, f"ran {each.run.seconds:.3g} s {of} {target_s:.5g} s"))
+    value = each.run.responses.get(primary)
+    if NO_VALUE not in codes:
+        if value is None:
+            reasons.append(Reason(NO_VALUE, f"there is no {primary}"))
+        elif not isfinite(value) or value <= 0.0:
+            reasons.append(Reason(NO_VALUE, f"{primary} is {value:g}"))
+    planned_s = each.run.planned_s if each.run.planned_s is not None else target_s
+    return replace(each, planned_s=planned_s, reasons=tuple(reasons))
+
+
+class BlockRule(StrEnum):
+    """How blocks were made, as the report says it."""
+
+    NUMBERED = "block k holds repetition k of each treatment, as the source numbers them"
+    COUNTED = (
+        "the source names no repetitions: block k holds the k-th run of each treatment, which takes drift out only if "
+        "they ran in turn"
+    )
+    REPEATED = (
+        "the source's repetition numbers are not whole numbers or occur twice: block k holds the k-th run of each "
+        "treatment instead"
+    )
+
+
+def assign_blocks(placed: Sequence[Placed], block_field: str) -> tuple[tuple[int, ...], BlockRule]:
+    """A block number, from 1, for each run in order, and how it was made.
+
+    The source's numbers are counted from 1 in their order, unless one is missing or twice in an arm.
+    """
+    if block_field:
+        texts = [each.run.fields.get(block_field, "").strip() for each in placed]
+        whole = all(text.isdecimal() for text in texts)
+        if whole and len({(each.place, int(text)) for each, text in zip(placed, texts, strict=True)}) == len(placed):
+            order = {number: position for position, number in enumerate(sorted({int(text) for text in texts}), start=1)}
+            return tuple(order[int(text)] for text in texts), BlockRule.NUMBERED
+    seen: dict[Place, int] = {}
+    counted = []
+    for each in placed:
+        seen[each.place] = seen.get(each.place, 0) + 1
+        counted.append(seen[each.place])
+    return tuple(counted), BlockRule.REPEATED if block_field else BlockRule.COUNTED
+
+
+def join_seconds(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, ...]:
+    """One run for each arm and repetition, in the order of their first rows; seconds without a value do not count."""
+    groups: dict[tuple[str, ...], list[ForeignRun]] = {}
+    for row in rows:
+        key = (*levels_of(roles.levels, row.fields).values(), row.fields.get(roles.block, ""))
+        groups.setdefault(key, []).append(row)
+    return tuple(_joined(sorted(group, key=lambda row: row.second or 0.0)) for group in groups.values())
+
+
+def remarks_on_seconds(rows: Sequence[ForeignRun]) -> tuple[str, ...]:
+    """What a reader of the runs must know of their seconds."""
+    missing = sum(any(value is None for value in row.responses.values()) for row in rows)
+    said = (f"the {len(rows)} lines are seconds: a run's value is their mean",)
+    return (*said, f"{missing} of the seconds have no value and do not count in it") if missing else said
+
+
+def _joined(rows: Sequence[ForeignRun]) -> ForeignRun:
+    first, last = rows[0], rows[-1]
+    moments = [row.second or 0.0 for row in rows]
+    gaps = [later - earlier for earlier, later in pairwise(moments) if later > earlier]
+    length = moments[-1] - moments[0] + (min(gaps) if gaps else 1.0)
+    values = {
+        name: [value for row in rows if (value := row.responses.get(name)) is not None] for name in first.responses
+    }
+    return replace(
+        first,
+        place=f"{first.place} to {last.place.rpartition(' ')[2]}",
+        responses={name: fmean(found) if found else None for name, found in values.items()},
+        seconds=first.seconds if first.seconds is not None else length,
+        second=None,
+        problems=tuple(dict.fromkeys(problem for row in rows for problem in row.problems)),
+        series=tuple(
+            Second(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
+            for moment, row in zip(moments, rows, strict=True)
+            for name, value in row.responses.items()
+        ),
+    )
+
+
 LABEL = "imported, not measured by pgassay"
 BLOCKS_LEAST = 5
-_NS = 1_000_000_000
 
 
 @dataclass(frozen=True)
@@ -105,20 +253,20 @@ def import_files(
     reading, roles = read_files(paths, options, compared=True)
     names = [response.name for response in reading.responses]
     primary = one_of(names, question.primary)
-    runs, ordered = placement.in_time(reading.runs, reading.ordered)
+    runs, ordered = in_time(reading.runs, reading.ordered)
     remarks = reading.remarks
     if roles.second:
-        remarks = (*remarks, *placement.remarks_on_seconds(runs))
-        runs = placement.join_seconds(runs, roles)
-    placed = placement.place(runs, roles, primary)
-    numbers, rule = placement.assign_blocks(placed, roles.block)
+        remarks = (*remarks, *remarks_on_seconds(runs))
+        runs = join_seconds(runs, roles)
+    placed = place(runs, roles, primary)
+    numbers, rule = assign_blocks(placed, roles.block)
     source = Source(
         files=tuple(map(str, paths)),
         kind=reading.kind,
         ordered=ordered,
         left_out=tuple((each.place, each.reason) for each in reading.left_out),
         remarks=(*remarks, rule.value),
-        numbered=rule is placement.BlockRule.NUMBERED,
+        numbered=rule is BlockRule.NUMBERED,
     )
     measured = {name for each in placed for name, value in each.run.responses.items() if value is not None}
     try:
@@ -140,12 +288,7 @@ def import_files(
         raise UsageError(error.message, f"{error.hint}; left out: {first_reasons(source.left_out)}") from None
     study = document.write(made, f"The study that these runs answer, as far as their source says; {LABEL}.")
     run.parent.mkdir(parents=True, exist_ok=True)
-    write_run(run, _header(reading, command), study, source, list(zip(numbers, placed, strict=True)))
-    return Imported(run, reading.kind, placed, reading.left_out, source.remarks)
-
-
-def _header(reading: Reading, command: Sequence[str]) -> RunHeader:
-    return RunHeader(
+    header = RunHeader(
         study="imported",
         started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         seed=0,
@@ -153,18 +296,21 @@ def _header(reading: Reading, command: Sequence[str]) -> RunHeader:
         command=tuple(command),
         program_version=__version__,
     )
+    write_run(run, header, study, source, list(zip(numbers, placed, strict=True)))
+    return Imported(run, reading.kind, placed, reading.left_out, source.remarks)
 
 
 def write_run(
     path: Path, header: RunHeader, study_toml: str, source: Source, placed: Sequence[tuple[int, Placed]],
     disk: Disk | None = None,
 ) -> None:  # fmt: skip
-    """Write all runs, each with its block, in order; raises `RecordError`."""
     with RunDirectory.create(path, header, study_toml, source.facts(), disk) as run:
         for number, (block, each) in enumerate(placed, start=1):
             staging = run.begin_trial(number, {"imported_from": each.run.place})
             run.commit_trial(staging, trial_of(number, block, each), each.run.series)
-        run.finish(f"{LABEL}: {len(placed)} runs from {_files(source.files)}")
+        files = source.files
+        named = ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
+        run.finish(f"{LABEL}: {len(placed)} runs from {named}")
 
 
 def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
@@ -187,26 +333,18 @@ def trial_of(number: int, block: int, each: Placed) -> TrialRecord:
         finished_wall_ns=started + round((length_s or 0.0) * _NS) if known else UNKNOWN_TIME_NS,
         responses=dict(each.run.responses),
         reasons=each.reasons,
-        regime=_regime(each),
+        regime={
+            "checkpoint_words": f"{LABEL}: its checkpoints, caches and start state are not known",
+            "imported_from": each.run.place,
+            "window_s": each.run.seconds,
+            "warmup_s": None,
+            "cache": "unknown",
+            "age": "unknown",
+            "planned_s": each.planned_s,
+            **{f"{SAID}{name}": each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
+            "started": "as the source says" if each.run.started_s is not None else "unknown",
+        },
     )
-
-
-def _regime(each: Placed) -> Mapping[str, str | float | None]:
-    return {
-        "checkpoint_words": f"{LABEL}: its checkpoints, caches and start state are not known",
-        "imported_from": each.run.place,
-        "window_s": each.run.seconds,
-        "warmup_s": None,
-        "cache": "unknown",
-        "age": "unknown",
-        "planned_s": each.planned_s,
-        **{f"{SAID}{name}": each.run.fields[name] for name in NAMES if each.run.fields.get(name)},
-        "started": "as the source says" if each.run.started_s is not None else "unknown",
-    }
-
-
-def _files(files: Sequence[str]) -> str:
-    return ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
 
 
 def treatments_of(placed: Sequence[Placed]) -> tuple[Mapping[str, str], ...]:

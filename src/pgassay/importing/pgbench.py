@@ -11,14 +11,26 @@ from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
 from pgassay.errors import PgassayError
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second
-from pgassay.load.pgbench.log import latencies
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    Second,
+    read_each,
+    unwrapped,
+)
 from pgassay.load.pgbench.output import (
     RESPONSES,
     Summary,
     first_abort,
     first_error,
+    latencies,
     of_summary,
     parse_progress,
     parse_summary,
@@ -45,11 +57,10 @@ class PgbenchReader(Reader):
     reads_together = True
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it is a log, of any length, or an output."""
-        return is_log(file.first_lines) or (not file.is_long and is_output(file.first_lines))
+        first = file.first_lines
+        return is_log(first) or (not file.is_long and any(each.search(first) for each in (_TYPE, _ELSE)))
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Outputs, each with the log that is alone with it in its folder; then the logs that belong to no output."""
         logs = log_runs([file.path for file in files if is_log(file.first_lines) and file.piped is None])
         for file in files:
             if file.piped is not None and is_log(file.first_lines):
@@ -57,10 +68,10 @@ class PgbenchReader(Reader):
         outputs = [file for file in files if not is_log(file.first_lines)]
         taken: set[Path] = set()
         for file in outputs:
-            beside = [first for first in logs if first.parent == file.path.parent]
-            alone = len(beside) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
-            taken |= set(beside) if alone else set()
-            yield file.path, read_outputs(str(file.path), file.text, logs[beside[0]] if alone else ())
+            near = [first for first in logs if first.parent == file.path.parent]
+            alone = len(near) == 1 and sum(other.path.parent == file.path.parent for other in outputs) == 1
+            taken |= set(near) if alone else set()
+            yield file.path, read_outputs(str(file.path), file.text, logs[near[0]] if alone else ())
         has_lag, has_retries = "lag" in options.log_has, "retries" in options.log_has
         for first, threads in logs.items():
             if first not in taken:
@@ -81,11 +92,6 @@ _MARKS = (
     Mark(_TYPED),
     Mark(re.compile(r"tps = "), often=True),
 )
-
-
-def is_output(text: str) -> bool:
-    """Does it hold what only pgbench prints?"""
-    return _TYPE.search(text) is not None or _ELSE.search(text) is not None
 
 
 def is_log(text: str) -> bool:
@@ -130,7 +136,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
         place=place,
         fields=_fields(said, text),
         responses=values,
-        seconds=_length_s(said),
+        seconds=said.processed / said.tps if said.tps else None,  # an abort shows, whatever duration was asked
         planned_s=None if said.duration_s is None else float(said.duration_s),
         started_s=started_s,
         problems=tuple(Reason(code, detail) for code, detail in problems.items()),
@@ -232,11 +238,6 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
     if said.reconnection_ms is not None or said.initial_connection_ms is not None:
         found["reconnects"] = "no" if said.reconnection_ms is None else "yes"
     return {**found, "rate_limited": "no" if said.schedule_lag_ms is None else "yes"}
-
-
-def _length_s(said: Summary) -> float | None:
-    """How long transactions were made: their number by their rate. An abort shows here, whatever duration was asked."""
-    return said.processed / said.tps if said.tps else None
 
 
 def _progress(text: str) -> tuple[Second, ...]:

@@ -11,8 +11,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import FAILED_TRANSACTIONS, FOLDER, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    FAILED_TRANSACTIONS,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    response,
+)
 from pgassay.record.values import Reason
 
 RESPONSES = tuple(
@@ -33,11 +42,9 @@ class PostgresBenchReader(Reader):
     conditions = (*_BENCHMARK, "duration")
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it is a JSON object with a system and results."""
         return is_postgresbench(file.text)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """Each file's runs, in the order in which they are listed."""
         for file in files:
             yield file.path, read_postgresbench(str(file.path), file.text)
 

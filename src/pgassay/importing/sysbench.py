@@ -9,8 +9,21 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from pgassay.importing.reader import ForeignFile, Mark, Options, Reader, read_each, unwrapped
-from pgassay.importing.values import ABORTED, FILE, FOLDER, ForeignRun, Reading, Second, response
+from pgassay.importing.reader import (
+    ABORTED,
+    FILE,
+    FOLDER,
+    ForeignFile,
+    ForeignRun,
+    Mark,
+    Options,
+    Reader,
+    Reading,
+    Second,
+    read_each,
+    response,
+    unwrapped,
+)
 from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
@@ -34,11 +47,9 @@ class SysbenchReader(Reader):
     suggested = ("threads", "statements", "rate", "options", "version", FOLDER, FILE)
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it holds a line that only sysbench prints."""
         return _FIRST.search(file.text) is not None and _RUNS.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        """For each file its path and its run, or the reason why it has none."""
         for file in files:
             yield file.path, read_outputs(str(file.path), file.text)
 
@@ -61,14 +72,12 @@ _RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 
 
 def read_outputs(place: str, text: str) -> Reading | str:
-    """Every run of an output."""
     if "Checkpoint report:" in text:
         return "holds reports of --report-checkpoints, which look like results and are those of a part of the run"
     return read_each(place, unwrapped(text, _FIRST), _MARKS, read_sysbench)
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:
-    """The one run of an output, or why there is none."""
     totals, fatal = summary.parse_totals(text), summary.first_fatal(text)
     if totals is None:
         if fatal:

@@ -11,9 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.errors import UsageError
-from pgassay.importing.fields import REPETITION, SETTING, Roles
-from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.reader import (
+    ABORTED,
+    REPETITION,
+    SETTING,
+    TEXT_BYTES_MAX,
+    ForeignFile,
+    ForeignRun,
+    LeftOut,
+    Options,
+    Reader,
+    Reading,
+    Roles,
+    response,
+)
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better
 
@@ -39,13 +50,12 @@ class TableReader(Reader):
     name = "a table"
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        """Whether it has the columns that the user gave roles, or looks like a table without them."""
         if not file.text.strip():
             return False
         if options.roles.value and not _missing_columns(file.text, options):
             return True
         named_as_table = file.path.suffix.lower() in (".csv", ".tsv")
-        return (bool(options.roles.value) or named_as_table) and looks_like_table(file.text)
+        return (bool(options.roles.value) or named_as_table) and _looks_like_table(file.text)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Each table's rows; raises `UsageError` where no column has the results."""
@@ -61,16 +71,7 @@ class TableReader(Reader):
 
 
 def _no_value_column(table: Table) -> UsageError:
-    """Nobody said where the results are: the columns that there are, and what they look like."""
-    return UsageError(
-        "no option says which column holds the results",
-        f"the columns are: {', '.join(table.header)}; this may be right: --columns {','.join(_guessed(table))};"
-        " a file without a header line also wants --header 'a;b;c'",
-    )
-
-
-def _guessed(table: Table) -> Iterator[str]:
-    """Roles by the names of columns, and by how many values each has."""
+    """Nobody said where the results are: the columns that there are, and roles by their names and numbers of values."""
     rows = [cells for _, cells in table.rows if len(cells) == len(table.header)]
     levels = {name: len({cells[place] for cells in rows}) for place, name in enumerate(table.header)}
     values = [name for name in table.header if response(name).better is not Better.NEITHER]
@@ -78,11 +79,14 @@ def _guessed(table: Table) -> Iterator[str]:
     left = [name for name in table.header if name not in values and name != block]
     several = [name for name in left if 1 < levels[name] <= len(rows) / 2]
     treatment = next((name for name in several if not SETTING.fullmatch(name)), next(iter(several), ""))
-    yield f"treatment={treatment or 'COLUMN'}"
-    yield from (f"condition={name}" for name in several if name != treatment and SETTING.fullmatch(name))
-    yield f"value={values[0] if values else 'COLUMN'}"
-    if block:
-        yield f"block={block}"
+    conditions = [f"condition={name}" for name in several if name != treatment and SETTING.fullmatch(name)]
+    guess = [f"treatment={treatment or 'COLUMN'}", *conditions, f"value={values[0] if values else 'COLUMN'}"]
+    guess += [f"block={block}"] if block else []
+    return UsageError(
+        "no option says which column holds the results",
+        f"the columns are: {', '.join(table.header)}; this may be right: --columns {','.join(guess)};"
+        " a file without a header line also wants --header 'a;b;c'",
+    )
 
 
 def sniff(text: str) -> str:
@@ -175,7 +179,7 @@ def number(text: str) -> float | None:
         return None
 
 
-def looks_like_table(text: str) -> bool:
+def _looks_like_table(text: str) -> bool:
     """Do most of the first lines have one number of cells, more than one?"""
     lines = [line for line in text.splitlines()[:_SAMPLE_LINES] if line.strip()]
     if not lines:
@@ -185,6 +189,5 @@ def looks_like_table(text: str) -> bool:
 
 
 def _missing_columns(text: str, options: Options) -> tuple[str, ...]:
-    """Columns with a role that neither the table nor an option of the user's has."""
     names = {*parse_table(text, options.header).header, *options.named}
     return tuple(dict.fromkeys(column for column in options.roles.fields if column not in names))

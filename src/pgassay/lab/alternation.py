@@ -28,7 +28,7 @@ from pgassay.lab.regime import WARM_UP_SUFFIX
 from pgassay.lab.site import Sampling
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Window
-from pgassay.load import responses, sketches
+from pgassay.load import responses
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences, to_samples
 from pgassay.record import slices as record_of_slices
@@ -398,7 +398,7 @@ class LiveTrial:
         if any(buckets):
             by_script = zip(*(each.scripts for each in slices), strict=True)
             scripts = [sum(mine, LatencyHistogram()).buckets for mine in by_script]
-            trial.keep(sketches.FILE, sketches.encode_slices(buckets, self._slice_s, scripts), "the slices")
+            trial.keep(responses.SKETCHES_FILE, responses.encode_slices(buckets, self._slice_s, scripts), "the slices")
         state.pairing |= {"slices": float(len(kept)), "rounds_left_out": float(len(discarded))}
         state.disturbed = disturbed
         counted_turns = [*self._unmeasured, *self.turns]  # all since the server's views were read

@@ -37,7 +37,7 @@ from pgassay.files import Directory
 from pgassay.lab import measurements
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.trial_state import Laps
-from pgassay.load.pgbench.ledger import sums_differ
+from pgassay.load.pgbench.data import sums_differ
 from pgassay.record.power_cuts import (
     DAMAGED_FILESYSTEM,
     DAMAGED_PAGE,

@@ -38,9 +38,8 @@ from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import Building, builder_of, default_directory, local_finder, stand_in
 from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
-from pgassay.load.network import Loopback, NetworkReference
 from pgassay.load.player import LocalMetronome
-from pgassay.load.yardstick import CpuYardstick
+from pgassay.load.references import CpuYardstick, Loopback, NetworkReference
 from pgassay.postgres import ownership, settings
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest

@@ -26,7 +26,9 @@ import mmap
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pgassay.bench.errors import LoadError, QueryError
@@ -39,9 +41,8 @@ from pgassay.bench.running import Completed
 from pgassay.bench.server import Server
 from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
-from pgassay.load import program
+from pgassay.load import bulk, program
 from pgassay.load import responses as shared
-from pgassay.load.bulk import HEADER, TRAILER
 from pgassay.load.options import PlacedOptions, kind
 from pgassay.load.pgbench.options import connection, missing_program
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
@@ -306,7 +307,7 @@ _COUNTERS = (
 
 
 def chunks(rows: int, seed: int) -> Iterator[bytes]:
-    """Everything that COPY … FROM STDIN (FORMAT binary) takes for so many rows of (real, float[])."""
+    """So many rows of (real, float[]) in the binary format of COPY, some thousands at a time."""
     import numpy as np
 
     numbers = ["key_bytes", "key", "array_bytes", "dimensions", "flags", "element", "size", "lower"]
@@ -320,14 +321,12 @@ def chunks(rows: int, seed: int) -> Iterator[bytes]:
     ):  # fmt: skip
         block[name] = value
     block["items"]["bytes"] = 8
-    yield HEADER
     for left in range(rows, 0, -CHUNK_ROWS):
         part = block[: min(left, CHUNK_ROWS)]
         keys = generator.random(len(part))
         part["key"] = keys
         part["items"]["value"] = keys[:, np.newaxis]
         yield part.tobytes()
-    yield TRAILER
 
 
 _CACHESTAT = 451
@@ -351,20 +350,15 @@ def residency(server: Server, relation: str) -> tuple[float | None, float | None
         )
     except (QueryError, ValueError):
         return None, None
-    return _in_page_cache(Path(directory) / path), _in_buffers(server, relation, int(size))
-
-
-def _in_buffers(server: Server, relation: str, size: int) -> float | None:
-    try:
-        ((share,),) = server.query(
+    in_page_cache, in_buffers = _in_page_cache(Path(directory) / path), None
+    with suppress(QueryError, ValueError):
+        ((in_buffers,),) = server.query(
             "SELECT count(*) * current_setting('block_size')::float8 / nullif(%s, 0) FROM pg_buffercache"
             " WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0"
             " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [size, relation],
+            [int(size), relation],
         )
-    except (QueryError, ValueError):
-        return None
-    return None if share is None else float(share)
+    return in_page_cache, None if in_buffers is None else float(in_buffers)
 
 
 def _in_page_cache(path: Path) -> float | None:
@@ -390,18 +384,13 @@ def cached_pages(path: Path) -> int | None:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         size = os.fstat(descriptor).st_size
-        found = _cachestat(descriptor, size)
-        return _mincore(descriptor, size) if found is None else found
+        counts, span = _CacheStat(), _Range(0, size)
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0) == 0:
+            return int(counts.cached)
+        return _mincore(descriptor, size)
     finally:
         os.close(descriptor)
-
-
-def _cachestat(descriptor: int, size: int) -> int | None:
-    counts = _CacheStat()
-    span = _Range(0, size)
-    libc = ctypes.CDLL(None, use_errno=True)
-    status = libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0)
-    return int(counts.cached) if status == 0 else None
 
 
 def _mincore(descriptor: int, size: int) -> int | None:
@@ -454,22 +443,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
 
     def fill(self, server: Server) -> None:
         """COPY with FREEZE, index, VACUUM ANALYZE; the size is kept as the table's comment. Raises `LoadError`."""
-        import psycopg
-
-        try:
-            with (
-                server.endpoint.connect() as connection,
-                connection.transaction(),
-                connection.cursor() as cursor,
-            ):
-                cursor.execute(f"TRUNCATE {TABLE}".encode())
-                with cursor.copy(f"COPY {TABLE} FROM STDIN (FORMAT binary, FREEZE)".encode()) as copy:
-                    for chunk in chunks(self.options.rows, SEED):
-                        copy.write(chunk)
-        except psycopg.Error as error:
-            raise LoadError(
-                f"loading {TABLE} failed: {(str(error).strip() or 'no message').splitlines()[0]}"
-            ) from error
+        bulk.copy_all(server.endpoint, [bulk.Table(TABLE, (), partial(chunks, self.options.rows, SEED))])
         server.execute(f"CREATE INDEX ON {TABLE} (random)")
         server.execute(f"COMMENT ON TABLE {TABLE} IS '{self.options.size}'")
         server.execute(f"VACUUM (ANALYZE) {TABLE}")
@@ -478,7 +452,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
                 server.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
 
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
-        """The three phases, or with a duration the warm-up alone."""
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
         for name, text in SCRIPTS.items():

@@ -14,9 +14,8 @@ from pgassay.bench.kinds import no_value, not_a_choice
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
-from pgassay.load import cacheprobe, fio, replay, sysbench
+from pgassay.load import cacheprobe, fio, replay, sysbench, tpcc
 from pgassay.load.pgbench import driver as pgbench
-from pgassay.load.tpcc import driver as tpcc
 from pgassay.study.levels import Level
 
 BUILT_IN: tuple[Driver[Any], ...] = (
@@ -91,12 +90,10 @@ def factors() -> tuple[Factor, ...]:
     for driver in known():
         for each in factors_of(driver.options):
             found.setdefault(each.pattern, {}).setdefault(each.option, []).append(driver.name)
-    return (DriverFactor(), *(_merged(declared) for declared in found.values()))
+    return (DriverFactor(), *map(_merged, found.values()))
 
 
 class DriverFactor(Factor):
-    """`load.driver`: the program that makes the load."""
-
     pattern = f"{_PREFIX}{_DRIVER}"
     stage = Stage.DATA
     summary = "the program that makes the load"

@@ -392,7 +392,6 @@ def fileio_command(file: Path, options: FioOptions, seed: int) -> list[str]:
 
 
 def parse_fileio(text: str) -> Result:
-    """From sysbench's summary; raises `LoadError`."""
     reads, writes, flushes = (_number(text, rf"{kind}/s:\s+([0-9.]+)") for kind in ("reads", "writes", "fsyncs"))
     if reads is None or writes is None:
         raise _unrecognised("sysbench's summary has no file operations")

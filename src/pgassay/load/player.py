@@ -13,9 +13,11 @@ import os
 import socket
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from pgassay import children, scratch
 from pgassay.bench.client import PlayerHost
@@ -23,7 +25,7 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint
 from pgassay.bench.running import Clock, Dialogue, Runner, Running
-from pgassay.bench.slices import Beat, CallFailure, LatencyHistogram, ReplayedSecond, Slice, StatementTimes
+from pgassay.bench.slices import Beat, LatencyHistogram, Slice
 from pgassay.errors import UsageError
 
 PROGRAM = "pgassay-player"
@@ -263,9 +265,7 @@ class LogFacts:
 
     @classmethod
     def of(cls, written: Mapping[str, Any]) -> "LogFacts":
-        return cls(
-            **{**written, "left_out": LeftOut(**written["left_out"]), "statements": tuple(written["statements"])}
-        )
+        return msgspec.convert(written, cls)
 
 
 def check(load: PlayedLoad, runner: Runner) -> None:
@@ -343,30 +343,17 @@ class Player:
         self._program.close()
 
 
-_AS_WRITTEN = "opened_ns", "closed_ns", "drained_ns", "failed", "retries", "late", "failed_alike", "unsent", "cpu_ns"
-"""The parts of a slice that the program writes as they are."""
-
-
 def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
-    """A slice as the program writes it."""
-    scripts = tuple(_histogram(script["latencies"]) for script in answer["scripts"])
-    statements = [StatementTimes(**each) for script in answer["scripts"] for each in script["statements"]]
-    return Slice(
-        **{name: answer[name] for name in _AS_WRITTEN},
-        latencies=sum(scripts, LatencyHistogram()),
-        scripts=scripts,
-        statements=tuple(statements),
-        parts=tuple(answer["parts"]) if timed else (),
-        lateness=_histogram(answer["lateness"]),
-        failures=tuple(CallFailure(**each) for each in answer["failures"]),
-        seconds=tuple(ReplayedSecond(**each) for each in answer["seconds"]),
-        aborted=tuple(answer["aborted"]),
-    )
-
-
-def _histogram(written: Mapping[str, Any]) -> LatencyHistogram:
-    buckets = tuple((edge_ns, count) for edge_ns, count in written["buckets"])
-    return LatencyHistogram(written["count"], written["sum_ns"], written["least_ns"], written["most_ns"], buckets)
+    scripts = answer["scripts"]
+    written = {
+        **answer,
+        "latencies": {},
+        "scripts": [each["latencies"] for each in scripts],
+        "statements": [each for script in scripts for each in script["statements"]],
+        "parts": answer["parts"] if timed else (),
+    }
+    found = msgspec.convert(written, Slice)
+    return replace(found, latencies=sum(found.scripts, LatencyHistogram()))
 
 
 class LocalMetronome:
@@ -381,7 +368,7 @@ class LocalMetronome:
             description,
             runner,
             clock,
-            privileged="flushes a file of ours beside the clusters",  # and reads nothing of anybody else
+            privileged="flushes a file of ours where the clusters are",  # and reads nothing of anybody else
         )
 
     def __enter__(self) -> "LocalMetronome":

@@ -16,7 +16,7 @@ from pgassay.bench.errors import ClientLostError
 from pgassay.bench.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.load import Moment, Tools
 from pgassay.bench.memory_policy import try_binding
-from pgassay.bench.running import Clock, Completed, Starter
+from pgassay.bench.running import Clock, Completed, Running
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load.options import ALL, NODE, REST, PlacedOptions
@@ -57,55 +57,42 @@ def run(
     *,
     instead_of_server: bool = False,
 ) -> Run:
-    """Run it on the CPUs and the host that its options name, as `watch` does; not where the server leaves it no CPU.
+    """Run it on the CPUs and the host that its options name; not where the server leaves it no CPU.
 
-    With `instead_of_server` it works in the idle server's place, with the memory that the server has.
-    """
-    began = tools.clock.monotonic_ns(), tools.clock.wall_ns()
-    done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
-    if not problems:
-        where = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
-        done, problems = watch(
-            tools.load_runner, tools.clock, server, arguments, output, source, duration_s, environment, where, files
-        )
-    ended = tools.clock.monotonic_ns(), tools.clock.wall_ns()
-    return Run(done, problems, *span(done, began, ended))
-
-
-def watch(
-    runner: Starter,
-    clock: Clock,
-    server: Server,
-    arguments: Sequence[str],
-    output: Path,
-    source: str,
-    duration_s: int | None,
-    environment: Mapping[str, str] | None = None,
-    placement: Placement = ANYWHERE,
-    files: Sequence[Path] = (),
-) -> tuple[Completed, dict[str, str]]:
-    """Run it, with its texts in `output/source.out` and `.err`; what went wrong while it ran is named by a code.
-
-    `files` are the user's that it reads. Raises `ClientLostError` where it ran on another host, and that one is gone.
+    Its texts go to `output/source.out` and `.err`; what went wrong while it ran is named by a code. `files` are the
+    user's that it reads. With `instead_of_server` it works in the idle server's place, with the memory that the server
+    has. Raises `ClientLostError` where it ran on another host, and that one is gone.
 
     Call it from the main thread: the program dies with the thread that started it.
     """
-    started_ns = clock.monotonic_ns()
-    name = Path(arguments[0]).name
-    endpoint = server.client_endpoint
-    keys = endpoint.network.files if endpoint.network else ()
-    printed = output / f"{source}.out", output / f"{source}.err"
-    running = runner.start(
-        arguments,
-        stdout=printed[0],
-        stderr=printed[1],
-        environment={**endpoint.environment(), **(environment or {})},
-        placement=placement,
-        files=(*keys, *files),
-        output=output,
-    )
+    clock = tools.clock
+    began = clock.monotonic_ns(), clock.wall_ns()
+    done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
+    if not problems:
+        placed = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
+        endpoint = server.client_endpoint
+        keys = endpoint.network.files if endpoint.network else ()
+        printed = output / f"{source}.out", output / f"{source}.err"
+        running = tools.load_runner.start(
+            arguments,
+            stdout=printed[0],
+            stderr=printed[1],
+            environment={**endpoint.environment(), **(environment or {})},
+            placement=placed,
+            files=(*keys, *files),
+            output=output,
+        )
+        done, problems = _watched(running, printed, clock, server, Path(arguments[0]).name, duration_s)
+    ended = clock.monotonic_ns(), clock.wall_ns()
+    return Run(done, problems, *span(done, began, ended))
+
+
+def _watched(
+    running: Running, printed: Sequence[Path], clock: Clock, server: Server, name: str, duration_s: int | None
+) -> tuple[Completed, dict[str, str]]:
+    """Wait until it ends, or end it where it lasts too long, prints without end or its server has died."""
+    started_ns = looked_ns = clock.monotonic_ns()
     gone_since_ns: int | None = None
-    looked_ns = started_ns
     try:
         while True:
             try:
@@ -207,7 +194,9 @@ def place(cores: str, server: Server, host: str = HERE) -> Placement:
     """
     if host not in (HERE, LOOPBACK):
         return ANYWHERE if cores == ALL else Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
-    realtime = _realtime(server)
+    realtime = False
+    with suppress(OSError):
+        realtime = os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
     if cores == ALL:
         return Placement(realtime=realtime)
     chosen = _rest(server) if cores == REST else _named(cores)
@@ -245,12 +234,6 @@ def _rest(server: Server) -> set[int]:
     return set()
 
 
-def _realtime(server: Server) -> bool:
-    with suppress(OSError):
-        return os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
-    return False
-
-
 def _usable() -> set[int]:
     return os.sched_getaffinity(0)
 
@@ -263,7 +246,6 @@ def _memory_of(cores: str) -> tuple[int, ...]:
 
 
 def _named(cores: str) -> set[int]:
-    """The CPUs of a list, or those of nodes that we may use."""
     if cores.startswith(NODE):
         return {cpu for node in parse_list(cores.removeprefix(NODE)) for cpu in node_cpus(node)} & _usable()
     return set(parse_list(cores.removeprefix("cpu:")))

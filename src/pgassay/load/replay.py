@@ -25,7 +25,7 @@ from pgassay.bench.options import option
 from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice, SlicePlayer
 from pgassay.errors import UsageError
-from pgassay.load import program, sketches
+from pgassay.load import program, responses
 from pgassay.load import responses as shared
 from pgassay.load.options import OwnDataOptions, RemoteOptions, join_list, kind, positive, split_list
 from pgassay.load.pgbench import data
@@ -427,8 +427,8 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         offset_ns = began[1] - began[0]
         closed_ns = max(played.drained_ns, played.opened_ns + length_s * 10**9)
         (output / FILE).write_bytes(encode(facts, played))
-        (output / sketches.FILE).write_bytes(
-            sketches.encode_slices([played.latencies.buckets], length_s, [each.buckets for each in played.scripts])
+        (output / responses.SKETCHES_FILE).write_bytes(
+            responses.encode_slices([played.latencies.buckets], length_s, [each.buckets for each in played.scripts])
         )
         return LoadResult(
             status=status or (2 if played.aborted else 0),

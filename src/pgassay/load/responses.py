@@ -1,13 +1,65 @@
-"""Responses that several loads share, so that their studies read alike.
+"""Responses that several loads share, so that their studies read alike, and the file of a trial's single latencies.
 
-The mean latency is each driver's own, since each program reports it in its own way.
+The mean latency is each driver's own, since each program reports it in its own way. The file has counts in buckets, of
+the whole and of each part of it: seconds and scripts of pgbench's log, or slices of servers that took turns.
+docs/record.md describes it, and `record.latencies` reads it.
 """
 
-from collections.abc import Mapping, Sequence
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
+from pgassay._core import LatencySketch
 from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.study.responses import Better, Response, Scale
+
+SKETCHES_FILE = "pgbench_latency.json"
+SKETCHES_FORMAT = 1
+
+
+def encode_sketches(
+    whole: LatencySketch,
+    intervals: Iterable[LatencySketch],
+    interval_us: int,
+    more: Mapping[str, object] | None = None,
+) -> bytes:
+    """The file's contents: the sketches of the whole and of stretches of `interval_us`, and what else is known."""
+    written = {
+        "format": SKETCHES_FORMAT,
+        "interval_us": interval_us,
+        **(more or {}),
+        "total": sketch_text(whole),
+        "intervals": [sketch_text(each) for each in intervals],
+    }
+    return json.dumps(written).encode()
+
+
+def encode_slices(
+    slices: Sequence[Sequence[tuple[int, int]]], slice_s: float, scripts: Sequence[Sequence[tuple[int, int]]] = ()
+) -> bytes:
+    """The file's contents for a server that took turns: all of its slices, each of `slice_s` seconds, and its scripts.
+
+    Latencies are (upper edge in ns, count); the edges tell a latency within a thousandth.
+    """
+    whole = LatencySketch()
+    intervals = [_sketch(each) for each in slices]
+    for each in intervals:
+        whole.merge(each)
+    each_script = {str(number): sketch_text(_sketch(each)) for number, each in enumerate(scripts)}
+    return encode_sketches(whole, intervals, round(slice_s * 1e6), {"scripts": each_script} if each_script else None)
+
+
+def sketch_text(sketch: LatencySketch) -> str:
+    return base64.b64encode(sketch.to_bytes()).decode("ascii")
+
+
+def _sketch(buckets: Sequence[tuple[int, int]]) -> LatencySketch:
+    sketch = LatencySketch()
+    for edge_ns, count in buckets:
+        sketch.record(min(round(edge_ns / 1e3), LatencySketch.MAX_LATENCY_US), count)
+    return sketch
+
 
 QUANTILES = {"latency_p50_ms": 0.5, "latency_p95_ms": 0.95, "latency_p99_ms": 0.99, "latency_p999_ms": 0.999}
 """Response to the share of transactions that are no slower."""

@@ -44,7 +44,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
-from pgassay.load.binary_rows import Field, integers, pack
+from pgassay.load.bulk import Field, integers, pack
 from pgassay.load.options import CountedOptions, RatedOptions, RemoteOptions, ThreadedOptions
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
@@ -65,7 +65,8 @@ COLUMNS = ("id", "k", "c", "pad")
 
 def chunks(rows: int, table: int, distribution: str) -> Iterator[bytes]:
     """All rows of the table of this number, some thousands at a time."""
-    quads = _quads()
+    # The texts 0000 … 9999, four digits in each number: a quarter of the random numbers do for all digits.
+    quads = np.frombuffer("".join(f"{number:04d}" for number in range(10_000)).encode(), np.uint32)
     width = C_GROUPS * (GROUP + 1)  # the blank that pads CHAR(120) is sent along
     for first in range(1, rows + 1, CHUNK_ROWS):
         count = min(CHUNK_ROWS, rows - first + 1)
@@ -111,13 +112,6 @@ def _bell(random: np.random.Generator, count: int, span: int) -> npt.NDArray[np.
     mean = random.random((count, ITERATIONS), np.float32).mean(axis=1, dtype=np.float64)
     found: npt.NDArray[np.int64] = (mean * (span + 1)).astype(np.int64)
     return found
-
-
-def _quads() -> npt.NDArray[np.uint32]:
-    """The texts 0000 … 9999, four digits in each number: a quarter of the random numbers do for all digits."""
-    text = "".join(f"{number:04d}" for number in range(10_000)).encode()
-    quads: npt.NDArray[np.uint32] = np.frombuffer(text, np.uint32)
-    return quads
 
 
 PROGRAM = "sysbench"
@@ -475,7 +469,6 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         program.check(self.options.cores, self.options.host)
 
     def data_key(self) -> Mapping[str, str]:
-        """Tables, rows, index, and the distribution, which `k` follows."""
         return {
             "tables": str(self.options.tables),
             "rows": str(self.options.rows),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.capture.synthetic.domains import lay_out, share_out
+from pgassay.capture.synthetic.generation import lay_out, share_out
 from pgassay.capture.synthetic.statistics import Column, Knot
 
 

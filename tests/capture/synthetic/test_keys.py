@@ -5,7 +5,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pgassay.capture.synthetic.keys import Columns, Marginal, Parent, bound_rows, codes, first_of_each
+from pgassay.capture.synthetic.generation import Columns, Marginal, Parent, bound_rows, combination_codes, first_of_each
 
 
 def even(values: int, correlation: float = 0.0) -> Marginal:
@@ -23,7 +23,7 @@ def pairs(rows: Columns, *names: str) -> set[tuple[int, ...]]:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-2, 2)), min_size=1, max_size=60))
 def test_codes_are_equal_where_rows_are(rows: list[tuple[int, int]]) -> None:
     columns = [np.array([row[place] for row in rows], np.int64) for place in (0, 1)]
-    found = codes(columns)
+    found = combination_codes(columns)
     assert len(set(found.tolist())) == len(set(rows)) == len(first_of_each(columns))
     assert len(set(zip(found.tolist(), rows, strict=True))) == len(set(rows))
 

@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.capture.synthetic.domains import Integers
-from pgassay.capture.synthetic.rows import NULL, column_rows, counts, loosen
+from pgassay.capture.synthetic.generation import NULL, Integers, column_rows, counts, loosen
 
 SHARES = st.lists(st.floats(0.001, 1.0), min_size=1, max_size=50)
 

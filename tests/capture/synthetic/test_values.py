@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.capture.errors import SyntheticError
-from pgassay.capture.synthetic.domains import Slots
-from pgassay.capture.synthetic.generation import codes, escaped, values
+from pgassay.capture.synthetic.generation import Slots, codes, escaped, values
 from pgassay.capture.synthetic.statistics import Column, Knot
 
 

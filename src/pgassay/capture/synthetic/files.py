@@ -9,16 +9,13 @@ back where they hold.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import IO
 
 import msgspec
-import polars as pl
 
 from pgassay import untrusted
 from pgassay.capture.errors import SyntheticError
-from pgassay.capture.format import Column
 from pgassay.capture.format import Table as CapturedTable
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.capture.synthetic.statistics import Index, Schema, Table
@@ -69,12 +66,21 @@ def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> d
         file.write(_DROP_CHECKS)
         for table, frame in synthesis.tables():
             rows[table.name] = frame.height
-            _write_rows(file, table, frame)
+            columns = ", ".join(_quoted(name) for name in frame.columns)
+            file.write(f"COPY {table.name} ({columns}) FROM stdin;\n")
+            for part in frame.iter_slices(_SLICE_ROWS):
+                file.write(part.write_csv(include_header=False, separator="\t", null_value="\\N", quote_style="never"))
+            file.write("\\.\n")
             file.writelines(_statements_for_table(table))
         file.write(f"{_EXCLUDE.sub(_if_it_holds, after)}\nSET search_path = public;\n")
         file.write(_ADD_CHECKS)
         for table in synthesis.schema.tables:
-            file.writelines(_statements_for_indexes(table))
+            for index in table.indexes:
+                if index.method == "btree":
+                    usual = index.fillfactor or _INDEX_FILLFACTOR
+                    size = f"pg_relation_size({_literal(index.name)})"
+                    rewrite = f"REINDEX INDEX {index.name}"
+                    file.write(_refilled(index.name, size, index.size_bytes, usual, "INDEX", rewrite, index))
             vacuum = "VACUUM (ANALYZE)" if table.all_visible_share >= _MOSTLY_VISIBLE else "ANALYZE"
             file.write(f"{vacuum} {table.name};\n")
     return rows
@@ -88,14 +94,6 @@ def _if_it_holds(statement: re.Match[str]) -> str:
     )
 
 
-def _write_rows(file: IO[str], table: Table, frame: pl.DataFrame) -> None:
-    columns = ", ".join(_quoted(name) for name in frame.columns)
-    file.write(f"COPY {table.name} ({columns}) FROM stdin;\n")
-    for part in frame.iter_slices(_SLICE_ROWS):
-        file.write(part.write_csv(include_header=False, separator="\t", null_value="\\N", quote_style="never"))
-    file.write("\\.\n")
-
-
 def _statements_for_table(table: Table) -> Iterator[str]:
     usual = table.fillfactor or _TABLE_FILLFACTOR
     name = _literal(table.name)
@@ -106,14 +104,6 @@ def _statements_for_table(table: Table) -> Iterator[str]:
         if column.serial:
             sequence = f"pg_get_serial_sequence({name}, {_literal(column.name)})"
             yield f"SELECT setval({sequence}, max({_quoted(column.name)})) FROM {table.name} HAVING count(*) > 0;\n"
-
-
-def _statements_for_indexes(table: Table) -> Iterator[str]:
-    for index in table.indexes:
-        if index.method == "btree":
-            usual = index.fillfactor or _INDEX_FILLFACTOR
-            size = f"pg_relation_size({_literal(index.name)})"
-            yield _refilled(index.name, size, index.size_bytes, usual, "INDEX", f"REINDEX INDEX {index.name}", index)
 
 
 def _refilled(
@@ -172,22 +162,15 @@ def playable(synthesis: Synthesis, before: str, after: str, folder: Path) -> Pat
 
 def with_values(tables: Iterable[CapturedTable], synthesis: Synthesis) -> tuple[CapturedTable, ...]:
     """The tables of a capture with the values that the synthetic data have, for the parameters of statements."""
-    names = {(table.schema, table.relation): table.name for table in synthesis.schema.tables}
-    return tuple(
-        replace(table, columns=tuple(_with_values(synthesis, name, column) for column in table.columns))
-        if (name := names.get((table.schema, table.name)))
-        else table
-        for table in tables
-    )
-
-
-def _with_values(synthesis: Synthesis, table: str, column: Column) -> Column:
-    if all(known.name != column.name for known in synthesis.schema.table(table).columns):
-        return column  # a generated column
-    known = synthesis.known(table, column.name)
-    return replace(
-        column,
-        common_values=known.common_values,
-        common_shares=known.common_shares,
-        histogram=known.histogram,
-    )
+    made = {(table.schema, table.relation): table for table in synthesis.schema.tables}
+    found = []
+    for table in tables:
+        source = made.get((table.schema, table.name))
+        names = {column.name for column in source.columns} if source else set()
+        columns = list(table.columns)
+        for place, column in enumerate(columns):
+            if source is not None and column.name in names:  # else a generated column
+                known = synthesis.known(source.name, column.name)
+                columns[place] = replace(column, **asdict(known))
+        found.append(replace(table, columns=tuple(columns)))
+    return tuple(found)

@@ -2,13 +2,24 @@
 
 The same seed gives the same data. A table is made in memory, some 8 bytes a value and row.
 
+Values: a histogram of PostgreSQL has bins of equal share without the common values (manual, "Row Estimation Examples").
+The other distinct values are laid evenly into its bins; where whole numbers leave no room in a bin, into the others. A
+column with a foreign key takes its values from the column that it refers to.
+
+Rows: pg_stats.correlation is Pearson's, between the order of the rows and that of their values, equal values in the
+order of the rows (analyze.c, compute_scalar_stats). A share of the rows lies in order and the others anywhere, as in a
+table that is appended to and updated; that share follows from the correlation.
+
+Keys: a foreign key of several columns takes whole rows of its parent, as often as the columns' shares say: a parent's
+weight is the product of what its values occur more often here than there (raking, with independent columns). What is
+left of a unique key is dealt: within each group of rows that are equal so far, every value at most once.
+
 An invented text begins with its number to the base 26 (or more, where a short type has no room), so that it sorts
 alike in every collation, and goes on with random letters up to its width: they compress as little as what is stored
 compressed already. Widths are those of the statistics, and their mean is pg_stats.avg_width.
-
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -21,10 +32,349 @@ import numpy.typing as npt
 import polars as pl
 
 from pgassay.capture.errors import SyntheticError
-from pgassay.capture.synthetic.domains import Floats, Integers, Slots, distinct_values, lay_out
-from pgassay.capture.synthetic.keys import Columns, Marginal, Parent, bound_rows
-from pgassay.capture.synthetic.rows import NULL, column_rows
-from pgassay.capture.synthetic.statistics import LINE, NUMBERS, Column, ForeignKey, Schema, Table
+from pgassay.capture.synthetic.statistics import LINE, NUMBERS, Column, ForeignKey, Knot, Schema, Table
+
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Distinct values as rising whole numbers, each with its share of the non-null rows and its knot (-1: none)."""
+
+    slots: Integers
+    shares: Floats
+    knots: Integers
+
+
+def distinct_values(column: Column, rows: int) -> int:
+    """How many distinct values the statistics count in so many rows."""
+    count = column.distinct if column.distinct > 0 else -column.distinct * rows
+    return max(1, round(min(count, rows * (1 - column.null_fraction))))
+
+
+def lay_out(column: Column, places: Integers, count: int, *, highest: int | None = None, unique: bool = False) -> Slots:
+    """`count` distinct values on whole numbers; `places` has those of the column's knots, rising.
+
+    `highest` bounds what may be added above the last knot where a unique column has too little room.
+    """
+    commons = [number for number, knot in enumerate(column.knots) if knot.frequency is not None]
+    bounds = places[[number for number, knot in enumerate(column.knots) if knot.frequency is None]]
+    common = _apart(places[commons])
+    frequencies = np.array([column.knots[number].frequency or 0.0 for number in commons])
+    frequencies = frequencies / max(1 - column.null_fraction, frequencies.sum(), 1e-9)
+    rest = max(0.0, 1 - frequencies.sum())
+    others = max(0, count - len(commons))
+    if len(bounds) < 2 or rest == 0.0 or others == 0:
+        return _only_common(column.knots, places, common, frequencies, commons, count, unique, highest)
+    inner, shares = _between(bounds, common, max(others, len(np.unique(bounds))), rest, unique, highest)
+    slots = np.concatenate((common, inner))
+    knots = np.concatenate((np.array(commons, np.int64), np.full(len(inner), -1)))
+    order = np.argsort(slots, kind="stable")
+    weights = np.concatenate((frequencies, shares))
+    if unique:
+        weights = np.ones(len(slots))
+    return Slots(slots[order], weights[order] / weights.sum(), knots[order])
+
+
+def _only_common(
+    knots: tuple[Knot, ...], places: Integers, common: Integers, frequencies: Floats, commons: list[int], count: int,
+    unique: bool, highest: int | None,
+) -> Slots:  # fmt: skip
+    """Without a histogram: the values that are known, or where none is as many as are counted, side by side."""
+    if len(common) and not unique:
+        order = np.argsort(common, kind="stable")
+        return Slots(common[order], frequencies[order] / frequencies.sum(), np.array(commons, np.int64)[order])
+    first = int(places[0]) if len(knots) else 1 if highest is None else 0
+    top = first + count - 1 if highest is None else min(first + count - 1, highest)
+    slots = np.arange(first, max(first, top) + 1)
+    return Slots(slots, np.full(len(slots), 1 / len(slots)), np.full(len(slots), -1))
+
+
+def _apart(places: Integers) -> Integers:
+    """Rising places of which no two are equal: what collides moves up."""
+    steps = np.arange(len(places))
+    apart: Integers = np.maximum.accumulate(places - steps) + steps
+    return apart
+
+
+def _between(
+    bounds: Integers, common: Integers, count: int, rest: float, unique: bool, highest: int | None
+) -> tuple[Integers, Floats]:
+    """`count` places in the bins of the histogram, none of them a common value's, with their shares.
+
+    Reckoned on the numbers that common values leave free, so that a bin full of them has no room.
+    """
+    gaps = common - np.arange(len(common))
+    free = bounds - np.searchsorted(common, bounds)
+    low, high = free[:-1].copy(), free[1:].copy()
+    low[0] -= 1  # the first bin has its lower bound too
+    room = high - low
+    if unique and (short := count - int(room.sum())) > 0:
+        last = int(high[-1]) + short
+        high[-1] = last if highest is None else min(last, highest - len(common))
+        room = high - low
+    counts = share_out(count, room)
+    bins = np.repeat(np.arange(len(room)), counts)
+    nth = np.arange(len(bins)) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+    # Not (nth * room) // count: microseconds times millions would leave 64 bits.
+    quotient, remainder = room[bins] // counts[bins], room[bins] % counts[bins]
+    chosen = low[bins] + nth * quotient + (nth * remainder) // counts[bins]
+    # A bin without room has a value that fills it: its share goes to the last value before.
+    owner = np.maximum(np.cumsum(counts) - 1, 0)
+    mass = np.where(counts > 0, rest / len(room), 0.0)
+    shares = mass[bins] / counts[bins]
+    np.add.at(shares, owner[counts == 0], rest / len(room))
+    places: Integers = chosen + np.searchsorted(gaps, chosen, side="right")
+    return places, shares
+
+
+def share_out(count: int, room: Integers) -> Integers:
+    """`count` things as evenly as possible over places of limited room; fewer where there is no more room."""
+    room = np.maximum(room, 0)
+    count = int(min(count, room.sum()))
+    low, high = 0, int(room.max(initial=0))
+    while low < high:
+        level = (low + high) // 2
+        low, high = (level + 1, high) if int(np.minimum(room, level).sum()) < count else (low, level)
+    # `low` is the least level at which there is enough: one less in as many places as are too many, spread evenly.
+    counts = np.minimum(room, low)
+    full = np.flatnonzero(counts == low)
+    excess = int(counts.sum()) - count
+    counts[full[(np.arange(excess) * len(full)) // max(excess, 1)]] -= 1
+    return counts
+
+
+NULL = -1
+
+
+def counts(shares: Floats, rows: int, random: np.random.Generator) -> Integers:
+    """How often each value occurs in so many rows: its share, rounded so that the sum is right ("systematic")."""
+    edges = np.floor(np.cumsum(shares) / shares.sum() * rows + random.random())
+    edges[-1] = rows
+    often: Integers = np.diff(np.minimum(edges, rows), prepend=0).astype(np.int64)
+    return often
+
+
+def in_order_share(correlation: float, shares: Floats) -> float:
+    """The share of rows that lies in order (negative: in falling order) where a column has this correlation.
+
+    Rows anywhere have one too, since equal values count as ordered: the sum of the squared shares.
+    """
+    by_chance = float(np.square(shares / shares.sum()).sum())
+    if by_chance >= 1.0:
+        return 1.0
+    return float(np.clip((correlation - by_chance) / (1 - by_chance), -1.0, 1.0))
+
+
+def loosen(order: Integers, in_order: float, random: np.random.Generator) -> Integers:
+    """`order` with all but a share of its entries shuffled among themselves; reversed where the share is negative."""
+    arranged = order[::-1].copy() if in_order < 0 else order.copy()
+    moved = np.flatnonzero(random.random(len(order)) >= abs(in_order))
+    arranged[moved] = arranged[random.permutation(moved)]
+    return arranged
+
+
+def column_rows(
+    shares: Floats, rows: int, null_fraction: float, correlation: float | None, random: np.random.Generator
+) -> Integers:
+    """Numbers of values (into `shares`), one a row in physical order; `NULL` where there is none."""
+    if not len(shares):
+        return np.full(rows, NULL, np.int64)
+    nulls = round(rows * null_fraction)
+    ordered = np.repeat(np.arange(len(shares)), counts(shares, rows - nulls, random))
+    values = loosen(ordered, in_order_share(correlation or 0.0, shares), random)
+    if not nulls:
+        return values
+    drawn = np.full(rows, NULL, np.int64)
+    drawn[np.sort(random.permutation(rows)[nulls:])] = values
+    return drawn
+
+
+Columns = dict[str, Integers]
+"""Each column's values by their numbers, a row each."""
+_DENSE = 0.2
+"""Where more of all combinations are used, drawing at random would not find the last ones."""
+_TRIES = 30
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """A column by itself: its values' numbers, their shares, and how far the physical order follows them."""
+
+    numbers: Integers
+    shares: Floats
+    correlation: float
+
+
+@dataclass(frozen=True)
+class Parent:
+    """Rows of another table that a foreign key takes: `rows` under the names of our columns."""
+
+    columns: tuple[str, ...]
+    rows: Columns
+
+
+def bound_rows(
+    marginals: Mapping[str, Marginal],
+    key: Sequence[str],
+    parents: Sequence[Parent],
+    rows: int,
+    random: np.random.Generator,
+) -> Columns:
+    """At most `rows` rows of all columns of `marginals`, unique in `key` (if any), in physical order."""
+    drawn: Columns = {}
+    for parent in parents:
+        _take(drawn, parent, marginals, key, rows, random)
+    local = sorted((name for name in key if name not in drawn), key=lambda name: len(marginals[name].numbers))
+    for name in local:
+        others = [other for other in key if other in drawn]
+        _deal(drawn, name, marginals[name], others, rows, random, last=name == local[-1])
+    if key:
+        drawn = _select(drawn, first_of_each([drawn[name] for name in key]))
+    return _physical(drawn, marginals, random)
+
+
+def combination_codes(columns: Sequence[Integers]) -> Integers:
+    """A number for each row, equal where all columns are; from 0 without gaps."""
+    code = np.unique(columns[0], return_inverse=True)[1].astype(np.int64)
+    for column in columns[1:]:
+        values, inverse = np.unique(column, return_inverse=True)
+        code = np.unique(code * len(values) + inverse, return_inverse=True)[1].astype(np.int64)
+    return code
+
+
+def first_of_each(columns: Sequence[Integers]) -> Integers:
+    """The places of the first row of each combination, rising."""
+    return np.sort(np.unique(combination_codes(columns), return_index=True)[1]).astype(np.int64)
+
+
+def _select(columns: Columns, places: Integers) -> Columns:
+    return {name: values[places] for name, values in columns.items()}
+
+
+def _take(
+    drawn: Columns,
+    parent: Parent,
+    marginals: Mapping[str, Marginal],
+    key: Sequence[str],
+    rows: int,
+    random: np.random.Generator,
+) -> None:
+    """Add a foreign key's columns to `drawn`: rows of the parent, those that fit where columns are there already."""
+    shared = [name for name in parent.columns if name in drawn]
+    if shared:
+        return _take_fitting(drawn, parent, shared, random)
+    weights = np.ones(len(parent.rows[parent.columns[0]]))
+    for name in parent.columns:
+        here, there = _spread(marginals[name], parent.rows[name])
+        weights *= here[parent.rows[name]] / there[parent.rows[name]]
+    if not weights.any():
+        weights[:] = 1.0
+    often = counts(weights, rows, random)
+    if key and set(key) <= set(parent.columns):  # each combination once
+        often = np.minimum(often, 1)
+        unused = np.flatnonzero((often == 0) & (weights > 0))
+        missing = min(rows - int(often.sum()), len(unused))
+        often[random.permutation(unused)[:missing]] = 1
+    picked = np.repeat(np.arange(len(weights)), often)
+    for name in parent.columns:
+        drawn[name] = parent.rows[name][picked]
+    return None
+
+
+def _spread(marginal: Marginal, parent_numbers: Integers) -> tuple[Floats, Floats]:
+    """The share of each value here and among the parent's rows, by the value's number."""
+    size = 1 + max(int(parent_numbers.max(initial=0)), int(marginal.numbers.max(initial=0)))
+    here = np.zeros(size)
+    here[marginal.numbers] = marginal.shares
+    there = np.bincount(parent_numbers, minlength=size) / max(len(parent_numbers), 1)
+    return here, np.where(there > 0, there, 1.0)
+
+
+def _take_fitting(drawn: Columns, parent: Parent, shared: Sequence[str], random: np.random.Generator) -> None:
+    """For each row any of the parent's rows that agrees with it; rows without one are left out."""
+    ours = len(drawn[shared[0]])
+    code = combination_codes([np.concatenate((drawn[name], parent.rows[name])) for name in shared])
+    mine, theirs = code[:ours], code[ours:]
+    order = np.argsort(theirs, kind="stable")
+    first = np.searchsorted(theirs[order], mine)
+    many = np.searchsorted(theirs[order], mine, side="right") - first
+    kept = np.flatnonzero(many)
+    picked = order[first[kept] + (random.random(len(kept)) * many[kept]).astype(np.int64)]
+    for name in drawn:
+        drawn[name] = drawn[name][kept]
+    for name in parent.columns:
+        drawn[name] = parent.rows[name][picked]
+
+
+def _deal(
+    drawn: Columns,
+    name: str,
+    marginal: Marginal,
+    others: Sequence[str],
+    rows: int,
+    random: np.random.Generator,
+    *,
+    last: bool,
+) -> None:
+    """Add a column of the key: its values in their shares, spread over the groups of rows that are equal in `others`.
+
+    The `last` one has no two equal values in a group, if it can be.
+    """
+    if not drawn:
+        drawn[name] = np.repeat(marginal.numbers, counts(marginal.shares, rows, random))
+        return
+    size = len(next(iter(drawn.values())))
+    group = combination_codes([drawn[other] for other in others]) if others else np.zeros(size, np.int64)
+    groups = int(group.max(initial=-1)) + 1
+    often = counts(marginal.shares, size, random)
+    over = often - groups
+    if last and (excess := int(over[over > 0].sum())) > 0:
+        often = np.minimum(often, groups)
+        often = often + share_out(excess, groups - often)
+    if last and size < _DENSE * groups * len(often):
+        drawn[name] = marginal.numbers[_draw_apart(group, often, random)]
+        return
+    # Slots go round by round, one of each group in turn; a value's copies lie side by side in them, so in other groups.
+    order = np.argsort(group, kind="stable")
+    sizes = np.bincount(group, minlength=groups)
+    turn = np.empty(size, np.int64)
+    turn[order] = np.arange(size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    slots = np.lexsort((random.permutation(groups)[group], turn))
+    frequent = np.argsort(-often, kind="stable")
+    copies = np.repeat(frequent, often[frequent])
+    dealt = np.empty(size, np.int64)
+    dealt[slots[: len(copies)]] = copies
+    dealt[slots[len(copies) :]] = frequent[0]  # more rows than combinations: these are left out as equal
+    drawn[name] = marginal.numbers[dealt]
+
+
+def _draw_apart(group: Integers, often: Integers, random: np.random.Generator) -> Integers:
+    """Each row any value, each value as often as it should; equal ones in a group change with others, some times."""
+    values = random.permutation(np.repeat(np.arange(len(often)), often))
+    for _ in range(_TRIES):
+        again = np.ones(len(values), np.bool_)
+        again[np.unique(group * len(often) + values, return_index=True)[1]] = False
+        equal = np.flatnonzero(again)
+        if not len(equal):
+            break
+        swapped = np.unique(np.concatenate((equal, random.integers(0, len(values), len(equal)))))
+        values[swapped] = values[random.permutation(swapped)]
+    return values
+
+
+def _physical(drawn: Columns, marginals: Mapping[str, Marginal], random: np.random.Generator) -> Columns:
+    """The rows sorted by the column that the physical order follows most, then by the next; loosened as that one is."""
+    if not drawn:
+        return drawn
+    names = sorted(drawn, key=lambda name: -abs(marginals[name].correlation))
+    signs = [-1 if marginals[name].correlation < 0 else 1 for name in names]
+    order = np.lexsort([sign * drawn[name] for name, sign in zip(names, signs, strict=True)][::-1])
+    first = marginals[names[0]]
+    loose = loosen(order, abs(in_order_share(first.correlation, first.shares)), random)
+    return _select(drawn, loose)
+
 
 _ALPHABETS = tuple(
     text.encode()
@@ -45,7 +395,9 @@ _ARRAY_HEADER, _INTEGER_BYTES = 21, 4
 def values(column: Column, slots: Slots, random: np.random.Generator) -> pl.Series:
     """The distinct values of a column, in the order of `slots`, as COPY reads them (text format, not yet escaped)."""
     writers: dict[str, Callable[[], Sequence[str | bytes]]] = {
-        "decimal": lambda: _decimals(column, slots.slots),
+        "decimal": lambda: [
+            f"{Decimal(number).scaleb(-column.digits):f}" for number in _numbers(column, slots.slots).tolist()
+        ],
         "float": lambda: [repr(number / 10**column.digits) for number in _numbers(column, slots.slots).tolist()],
         "date": lambda: _moments(_numbers(column, slots.slots).astype("m8[D]")),
         "timestamp": lambda: _moments(_numbers(column, slots.slots).astype("m8[us]")),
@@ -53,7 +405,10 @@ def values(column: Column, slots: Slots, random: np.random.Generator) -> pl.Seri
         "label": lambda: [column.labels[number] for number in slots.slots.tolist()],
         "interval": lambda: [f"{number + 1} seconds" for number in range(len(slots.slots))],
         "uuid": lambda: [
-            f"{number:012x}" + tail for number, tail in zip(slots.slots.tolist(), _hex(slots, random), strict=True)
+            f"{number:012x}{tail:020x}"
+            for number, tail in zip(
+                slots.slots.tolist(), random.integers(0, 1 << 62, len(slots.slots)).tolist(), strict=True
+            )
         ],
         "address": lambda: [f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in range(len(slots.slots))],
         "integers": lambda: _integer_arrays(column, slots, random),
@@ -77,17 +432,9 @@ def _numbers(column: Column, places: Integers) -> Integers:
     return column.offset + places * column.step
 
 
-def _decimals(column: Column, places: Integers) -> list[str]:
-    return [f"{Decimal(number).scaleb(-column.digits):f}" for number in _numbers(column, places).tolist()]
-
-
 def _moments(since_2000: npt.NDArray[np.timedelta64]) -> list[str]:
     found = np.datetime_as_string(np.datetime64("2000-01-01") + since_2000)
     return [text.replace("T", " ") for text in found.tolist()]
-
-
-def _hex(slots: Slots, random: np.random.Generator) -> list[str]:
-    return [f"{number:020x}" for number in random.integers(0, 1 << 62, len(slots.slots)).tolist()]
 
 
 def _integer_arrays(column: Column, slots: Slots, random: np.random.Generator) -> list[str]:
@@ -226,7 +573,10 @@ class Synthesis:
         """The rows of one table."""
         table = self._tables[name]
         bound = self._bound_rows(name)
-        rows = self._row_count(table)
+        rows = len(next(iter(bound.values()))) if bound else table.rows
+        for key in table.unique_keys():  # as counted, or fewer where keys allow fewer
+            if len(key) == 1 and not table.column(key[0]).null_fraction:
+                rows = min(rows, len(self._domain((name, key[0])).numbers))
         columns = []
         for column in table.columns:
             numbers = bound[column.name] if column.name in bound else self._free(table, column, rows)
@@ -258,15 +608,6 @@ class Synthesis:
     def _random(self, table: str, purpose: str) -> np.random.Generator:
         return np.random.default_rng([self._seed, crc32(f"{table}/{purpose}".encode())])
 
-    def _row_count(self, table: Table) -> int:
-        """As counted, or fewer where keys allow fewer."""
-        bound = self._bound_rows(table.name)
-        rows = len(next(iter(bound.values()))) if bound else table.rows
-        for key in table.unique_keys():
-            if len(key) == 1 and not table.column(key[0]).null_fraction:
-                rows = min(rows, len(self._domain((table.name, key[0])).numbers))
-        return rows
-
     def _free(self, table: Table, column: Column, rows: int) -> Integers:
         """A column that no key of several columns binds."""
         domain = self._domain((table.name, column.name))
@@ -293,7 +634,11 @@ class Synthesis:
         names = dict.fromkeys((*key, *(name for parent in parents for name in parent.columns)))
         if not names or not table.rows:
             return {}
-        marginals = {name: self._marginal(table, name) for name in names}
+        domains = {name: self._domain((table.name, name)) for name in names}
+        marginals = {
+            name: Marginal(domain.numbers, domain.slots.shares, table.column(name).correlation or 0.0)
+            for name, domain in domains.items()
+        }
         if any(not len(marginal.numbers) for marginal in marginals.values()):
             return {}
         random = self._random(table.name, "keys")
@@ -304,10 +649,6 @@ class Synthesis:
             for name in set(one.columns) - set(key):
                 rows[name] = np.where(missing, NULL, rows[name])
         return rows
-
-    def _marginal(self, table: Table, name: str) -> Marginal:
-        domain = self._domain((table.name, name))
-        return Marginal(domain.numbers, domain.slots.shares, table.column(name).correlation or 0.0)
 
     def _parent(self, foreign: ForeignKey) -> Parent | None:
         rows = self._bound_rows(foreign.parent)

@@ -1,17 +1,13 @@
 """A server's statistics without its values, by short read-only transactions.
 
-`Readable` is the session of a capture. What comes back can be written to a file: `anonymous` has replaced each value
-before anything else sees it.
-
-A value arrives as its number or its rank, with its width; as itself only where the schema's own texts have it, which
-are sent along. Versions 13 and later.
+`Readable` is the session of a capture. What comes back can be written to a file: each value is replaced before anything
+else sees it. A value arrives as its number or its rank, with its width; as itself only where the schema's own texts
+have it, which are sent along. Versions 13 and later.
 
 Values that are only ordered become their rank. A number moves to a random place between its neighbours among the known
 values, so that order and histogram stay and the number does not; where more than half of all whole numbers between the
 least and the greatest are used (keys, codes, counters) they stay, since they say only how many there are. A column with
 a foreign key moves with the one that it refers to. Labels of booleans and enums belong to the schema.
-
-
 """
 
 import re
@@ -20,13 +16,13 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from math import gcd
-from typing import Any, Protocol
 
 import numpy as np
 
 from pgassay.capture.errors import SyntheticError
-from pgassay.capture.synthetic.domains import Floats, Integers, distinct_values
-from pgassay.capture.synthetic.generation import parent_of
+from pgassay.capture.reads import USERS_OWN
+from pgassay.capture.source import Readable, Row
+from pgassay.capture.synthetic.generation import Floats, Integers, distinct_values, parent_of
 from pgassay.capture.synthetic.statistics import LINE, NUMBERS, Column, ForeignKey, Index, Kind, Knot, Schema, Table
 
 _LARGEST = 1 << 62
@@ -122,7 +118,6 @@ def _digits(column: Column, ordered: Sequence[Named]) -> int:
     return digits
 
 
-_USER = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
 _OWN = (
     "NOT EXISTS (SELECT FROM pg_depend x"
     " WHERE x.objid = c.oid AND x.classid = 'pg_class'::regclass AND x.deptype = 'e')"
@@ -142,7 +137,7 @@ TABLES = (
     " CASE WHEN c.reltoastrelid = 0 THEN 0 ELSE pg_relation_size(c.reltoastrelid) END,"
     f" c.relallvisible::float8 / greatest(c.relpages, 1), {_FILLFACTOR.format('c')}, n.nspname::text, c.relname::text"
     " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND {_USER} AND {_OWN} ORDER BY 2"
+    f" WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND {USERS_OWN} AND {_OWN} ORDER BY 2"
 )
 COLUMNS = (
     "SELECT c.oid::bigint, n.nspname::text, c.relname::text, a.attname::text, format_type(a.atttypid, a.atttypmod),"
@@ -156,7 +151,7 @@ COLUMNS = (
     " LEFT JOIN pg_type e ON e.oid = b.typelem"
     " LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname"
     " AND NOT s.inherited"
-    f" WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND {_USER} AND a.attnum > 0 AND NOT a.attisdropped"
+    f" WHERE c.relkind = 'r' AND c.relpersistence <> 't' AND {USERS_OWN} AND a.attnum > 0 AND NOT a.attisdropped"
     " AND a.attgenerated = '' ORDER BY c.oid, a.attnum"
 )
 INDEXES = (
@@ -165,7 +160,7 @@ INDEXES = (
     + _COLUMNS.format(numbers="i.indkey::int2[]", table="i.indrelid", most="i.indnkeyatts")
     + f" END, i.indisprimary, {_FILLFACTOR.format('c')}"
     " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" JOIN pg_am m ON m.oid = c.relam WHERE i.indisvalid AND {_USER} ORDER BY 2"
+    f" JOIN pg_am m ON m.oid = c.relam WHERE i.indisvalid AND {USERS_OWN} ORDER BY 2"
 )
 FOREIGN_KEYS = (
     "SELECT k.conrelid::bigint, "
@@ -173,19 +168,19 @@ FOREIGN_KEYS = (
     + ", k.confrelid::bigint, "
     + _COLUMNS.format(numbers="k.confkey", table="k.confrelid", most="99")
     + " FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE k.contype = 'f' AND {_USER} ORDER BY k.conrelid, k.conname"
+    f" WHERE k.contype = 'f' AND {USERS_OWN} ORDER BY k.conrelid, k.conname"
 )
 SCHEMA_TEXTS = (
     "SELECT pg_get_constraintdef(k.oid) FROM pg_constraint k JOIN pg_namespace n ON n.oid = k.connamespace"
-    f" WHERE k.contype = 'c' AND {_USER}"
+    f" WHERE k.contype = 'c' AND {USERS_OWN}"
     " UNION ALL SELECT pg_get_expr(d.adbin, d.adrelid) FROM pg_attrdef d JOIN pg_class c ON c.oid = d.adrelid"
-    f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {_USER}"
+    f" JOIN pg_namespace n ON n.oid = c.relnamespace WHERE {USERS_OWN}"
     " UNION ALL SELECT pg_get_indexdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind = 'i' AND {_USER}"
+    f" WHERE c.relkind = 'i' AND {USERS_OWN}"
     " UNION ALL SELECT pg_get_expr(c.relpartbound, c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relispartition AND {_USER}"
+    f" WHERE c.relispartition AND {USERS_OWN}"
     " UNION ALL SELECT pg_get_viewdef(c.oid) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('v', 'm') AND {_USER}"
+    f" WHERE c.relkind IN ('v', 'm') AND {USERS_OWN}"
 )
 _BASE_IS_TEXT = (
     "EXISTS (SELECT FROM pg_type t JOIN pg_type b ON b.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid"
@@ -194,7 +189,7 @@ _BASE_IS_TEXT = (
 CHECKS = (
     "SELECT CASE WHEN k.contypid <> 0 THEN 'domain ' || format_type(k.contypid, NULL) ELSE k.conrelid::regclass::text"
     " END, k.conname::text, pg_get_constraintdef(k.oid) FROM pg_constraint k"
-    f" JOIN pg_namespace n ON n.oid = k.connamespace WHERE {_USER} AND k.coninhcount = 0 AND (k.contype = 'x'"
+    f" JOIN pg_namespace n ON n.oid = k.connamespace WHERE {USERS_OWN} AND k.coninhcount = 0 AND (k.contype = 'x'"
     f" OR k.contype = 'c' AND (k.contypid <> 0 AND {_BASE_IS_TEXT.format('k.contypid')}"
     " OR k.contypid = 0 AND cardinality(k.conkey) IS DISTINCT FROM 1 OR EXISTS (SELECT FROM pg_attribute a"
     f" WHERE a.attrelid = k.conrelid AND a.attnum = k.conkey[1] AND {_BASE_IS_TEXT.format('a.atttypid')})))"
@@ -270,23 +265,7 @@ _TOAST_FILLED = 0.97
 """Of a page of a TOAST table: four chunks of 1996 bytes in 8192."""
 _UNKNOWN_WIDTH_BYTES = 8
 _STRING = re.compile(r"'((?:[^']|'')*)'")
-Row = tuple[Any, ...]
 _Key = tuple[str, str]
-
-
-class Answer(Protocol):
-    """What a read gives."""
-
-    @property
-    def rows(self) -> Sequence[Row]:
-        """The rows of the answer."""
-
-
-class Readable(Protocol):
-    """A session that only reads."""
-
-    def read(self, what: str, sql: str) -> Answer:
-        """The rows of one statement; `what` names it in an error."""
 
 
 @dataclass(frozen=True)
@@ -387,10 +366,13 @@ class _Reader:
                     "capture the data themselves with --data dump",
                 )
             self._notes.append(f'column "{name}" of {table} stays null: no values of type {declared} can be invented')
+        longest = 1 if typname == "char" else None
+        if typname in ("varchar", "bpchar") and typmod > 0:
+            longest = typmod - 4  # pg_attribute counts the header of four bytes with it
         column = Column(
             name, declared, kind, null_fraction or 0.0, width or _UNKNOWN_WIDTH_BYTES,
             distinct or -1.0, correlation, (), not not_null,
-            longest=_longest(typname, typmod),
+            longest=longest,
             labels=("false", "true") if typname == "bool" else tuple(labels or ()), serial=serial,
         )  # fmt: skip
         return _Described(column, ("", "", ""), base, width is not None)
@@ -411,26 +393,22 @@ class _Reader:
             self._described[key] = replace(self._described[key], column=columns[place])
 
     def _column(self, key: _Key) -> Column:
-        if key not in self._done:
-            described, above = self._described[key], parent_of(self._tables[key[0]], key[1])
-            root = self._root(key)
-            if above is None or root == key:
-                named = self._ask([(described, True)])[True]
-                self._named[key] = named
-                rows = self._tables[key[0]].rows
-                self._done[key] = with_knots(described.column, named, rows, self._random)
-            else:
-                self._done[key] = self._referring(described, root)
-        return self._done[key]
-
-    def _referring(self, described: _Described, root: _Key) -> Column:
-        parent = self._column(root)
-        if described.column.kind in NUMBERS or described.column.kind == "label":
-            mine, theirs = self._ask([(described, True)])[True], self._named[root]
+        if key in self._done:
+            return self._done[key]
+        described, above = self._described[key], parent_of(self._tables[key[0]], key[1])
+        root, column = self._root(key), described.column
+        if above is None or root == key:
+            self._named[key] = self._ask([(described, True)])[True]
+            self._done[key] = with_knots(column, self._named[key], self._tables[key[0]].rows, self._random)
         else:
-            both = self._ask([(described, True), (self._described[root], False)])
-            mine, theirs = both[True], both[False]
-        return referring(described.column, mine, parent, theirs)
+            parent = self._column(root)
+            if column.kind in NUMBERS or column.kind == "label":
+                mine, theirs = self._ask([(described, True)])[True], self._named[root]
+            else:
+                both = self._ask([(described, True), (self._described[root], False)])
+                mine, theirs = both[True], both[False]
+            self._done[key] = referring(column, mine, parent, theirs)
+        return self._done[key]
 
     def _root(self, key: _Key) -> _Key:
         """Where the foreign keys of this column lead; a circle ends at its beginning."""
@@ -449,13 +427,6 @@ class _Reader:
         for mine, frequency, line, width, kept in self._session.read("pg_stats", sql).rows:
             named[mine].append(Named(Decimal(line), width, frequency, kept))
         return named
-
-
-def _longest(typname: str, typmod: int) -> int | None:
-    """The n of varchar(n) and char(n); pg_attribute counts the header of four bytes with it."""
-    if typname == "char":
-        return 1
-    return typmod - 4 if typname in ("varchar", "bpchar") and typmod > 0 else None
 
 
 def schema_strings(texts: Iterable[str | None]) -> tuple[str, ...]:

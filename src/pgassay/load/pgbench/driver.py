@@ -12,14 +12,13 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.counters import Sample
 from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
 from pgassay.bench.load import BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
 from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
-from pgassay.load import player, program, sketches
+from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
-from pgassay.load.pgbench import data, ledger, log, output
+from pgassay.load.pgbench import data, output
 from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
@@ -31,10 +30,10 @@ from pgassay.load.pgbench.options import (
     create_command,
     fill_command,
     missing_program,
+    queries,
     random_seed,
     run_command,
 )
-from pgassay.load.pgbench.reading import queries
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
 SOURCE = "pgbench"
@@ -157,7 +156,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         found: dict[str, float | None] = {}
         read_back: dict[str, str] = {}
         processed = 0
-        logged = log.read_log(prefix, options, there[1])
+        logged = output.read_log(prefix, options, there[1])
         problems |= logged.problems
         try:
             summary = output.parse_summary(done.stdout)
@@ -170,31 +169,32 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             if done.status == 0 and logged.log is not None:
                 problems |= output.problems_of_log(summary, logged.count)
         problems = problems or program.short(SOURCE, options.timed_s, ended[0] - began[0])
-        log.put_away(prefix, folder / sketches.FILE, logged, keep=options.keep_log or options.cuts > 0)
+        output.put_away(prefix, folder / responses.SKETCHES_FILE, logged, keep=options.keep_log or options.cuts > 0)
+        series = output.series(logged, output.parse_progress(done.stderr), SOURCE, there)
+        if offset_ns := began[1] - there[1]:  # the log has the wall clock of the host that pgbench ran on
+            series = tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in series)
         return LoadResult(
             status=done.status,
             began=began,
             ended=ended,
             transactions=processed or logged.count,
             responses=shared.complete(output.RESPONSES, {**found, **logged.latencies}),
-            series=_by_our_clock(
-                log.series(logged, output.parse_progress(done.stderr), SOURCE, there), began[1] - there[1]
-            ),
+            series=series,
             problems=problems,
             read_back=read_back,
             elsewhere=done.elsewhere,
         )
 
     def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
-        return ledger.state(server, random_seed(seed), self.options.clients, since)
+        return data.ledger_state(server, random_seed(seed), self.options.clients, since)
 
     def broken(self, server: Server) -> Mapping[str, str]:
         """The sums of pgbench's own scripts, where only they work on data that were not aged."""
         names = {script.name for script in self.options.scripts}
-        return {} if self.options.age or self.options.init else ledger.broken(server, names)
+        return {} if self.options.age or self.options.init else data.unequal_sums(server, names)
 
     def acknowledged(self, output: Path) -> Mapping[int, Sequence[tuple[int, bool]]]:
-        return ledger.read(output, f"{SOURCE}_log")
+        return data.read_ledger(output, f"{SOURCE}_log")
 
     @property
     def ungated(self) -> str | None:
@@ -219,7 +219,11 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             raise cannot_gate(refused)
         if program.problem(self.options.cores, server):
             raise LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
-        played = self.played(self._scale_of(server), seed)
+        scale = self.options.scale  # what :scale means, unless a built-in script has pgbench count branches
+        if not self.options.custom:
+            ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
+            scale = int(branches)
+        played = self.played(scale, seed)
         place = program.place(self.options.cores, server, self.options.host)
         if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
             played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))
@@ -259,20 +263,6 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def _texts(self) -> dict[str, str]:
         """The text of each built-in script that was asked for."""
         return {}
-
-    def _scale_of(self, server: Server) -> int:
-        """What :scale means: as given for the user's scripts alone; with a built-in one pgbench counts branches."""
-        if self.options.custom:
-            return self.options.scale
-        ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
-        return int(branches)
-
-
-def _by_our_clock(samples: tuple[Sample, ...], offset_ns: int) -> tuple[Sample, ...]:
-    """pgbench's log has the wall clock of the host that it ran on."""
-    if not offset_ns:
-        return samples
-    return tuple(replace(each, wall_ns=each.wall_ns + offset_ns) for each in samples)
 
 
 DRIVER = Driver(PgbenchOptions, PgbenchLoad, "PostgreSQL's own benchmark, or your scripts in it")

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.importing.files import READERS
-from pgassay.importing.reader import ForeignFile, Options, Reader
-from pgassay.importing.values import Reading
+from pgassay.importing.reader import ForeignFile, Options, Reader, Reading
 
 STRANGERS = ("", "#!/bin/sh\necho done\n", "a,b\n1,2\n", '{"a": 1}\n', "tps\n")
 """Texts that no program of benchmarks writes."""

@@ -20,7 +20,7 @@ from pgassay.bench.places import Listening
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
-from pgassay.load.network import LOOPBACK_ADDRESS
+from pgassay.load.references import LOOPBACK_ADDRESS
 from pgassay.testing import real
 
 WORK = 50

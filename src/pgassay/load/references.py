@@ -1,14 +1,21 @@
-"""The network path from a load's program to its server, measured on a connection of its own, once the window is over.
+"""What is measured for reference after a load's window: the network path to its server, and the processors alone.
 
-Python's part of each exchange is some microseconds, since libpq is called directly; they belong to the trip, as a load
-program's own do.
+The path is measured on a connection of its own. Python's part of each exchange is some microseconds, since libpq is
+called directly; they belong to the trip, as a load program's own do.
+
+`sysbench cpu` for a second, with as many threads as the load has clients, needs no memory, lock or disk: where its
+curve and pgbench's bend alike, PostgreSQL scales as well as the processors do. Measured in each trial after its window,
+both saw the same hour.
 """
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
+from pgassay import children
 from pgassay.bench.client import (
     BUSY,
     HERE,
@@ -20,12 +27,13 @@ from pgassay.bench.client import (
     NetworkPath,
 )
 from pgassay.bench.errors import BenchError, LoadError
+from pgassay.bench.kinds import NONE
 from pgassay.bench.load import LoadOptions
 from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.running import Runner
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.study.responses import Response
+from pgassay.study.responses import Better, Response
 
 if TYPE_CHECKING:
     from psycopg.pq.abc import PGresult
@@ -126,3 +134,33 @@ class NetworkReference:
         except BenchError:
             found = NetworkPath((), ())
         return {**found.responses(), TRANSACTION_TRIPS.name: options.round_trips}
+
+
+PROGRAM = "sysbench"
+SECONDS = 1
+_PATIENCE_S = 30.0
+
+_EVENTS = re.compile(r"^\s*events per second:\s+([0-9.]+)$", re.MULTILINE)
+RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many threads as clients", "1/s", Better.HIGHER)
+
+
+class CpuYardstick:
+    """The reference measurement that `load.yardstick = "cpu"` asks for; see `bench.reference.ReferenceMeasurement`."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+
+    def responses(self, options: LoadOptions) -> tuple[Response, ...]:
+        return () if options.yardstick == NONE else (RESPONSE,)
+
+    def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
+        """Events per second with a thread for each connection of the load; None where sysbench is missing or fails."""
+        if not self.responses(options):
+            return {}
+        found, program, threads = None, children.which(PROGRAM), max(1, options.connections)
+        if program is not None:
+            command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
+            with suppress(TimeoutError):
+                done = self._runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
+                found = _EVENTS.search(done.stdout) if done.status == 0 else None
+        return {RESPONSE.name: float(found[1]) if found else None}

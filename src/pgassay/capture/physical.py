@@ -1,33 +1,125 @@
 """A server's files into a capture: its data directory, whole by itself and checked.
 
-They come by pg_basebackup over the connection, from a base backup or a stopped server's directory (read only, never
-started in place), or from a program of the user's that restores one into a directory that we made. Links out of the
-directory (tablespaces, WAL) become directories in their place, so that a copy of it is a copy of all, and no server of
-ours writes through a link. What recovery and our private server need is `postgres.adoption`'s business; here it is only
-checked that it could.
+They come by pg_basebackup over the connection, or from a base backup or a stopped server's directory (read only, never
+started in place). Links out of the directory (tablespaces, WAL) become directories in their place, so that a copy of it
+is a copy of all, and no server of ours writes through a link. What recovery and our private server need is
+`postgres.adoption`'s business; here it is only checked that it could.
+
+What that will cost is said before: bytes, time at rates that are measured now, and room here.
 """
 
 import os
-import shlex
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+import tempfile
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
 from pgassay import copying
-from pgassay.bench.places import Account
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.errors import CaptureError, hint_for
-from pgassay.capture.physical.cost import not_copied
-from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.host.accounts import require_reach
 from pgassay.postgres import adoption, copied
 from pgassay.postgres.copied import Control
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
+from pgassay.study.units import format_size
+
+_GROWTH = 1.02
+_WAL_BYTES = 64 << 20
+_PROBE_BYTES = 64 << 20
+_PIECE = 1 << 20
+_PACKED_BYTES = 4 << 20
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What it will cost: bytes to be read from the source, the rate that was measured just now, and the room here."""
+
+    bytes: int
+    rate_bytes_per_s: float
+    limited_by: str
+    free_bytes: int
+    checkpoint_s: float = 0.0
+    """How long the server may take for the checkpoint that a base backup begins with."""
+
+    @property
+    def room_bytes(self) -> int:
+        """With WAL that is written meanwhile."""
+        return int(self.bytes * _GROWTH) + _WAL_BYTES
+
+    @property
+    def seconds(self) -> float:
+        """At that rate, the checkpoint apart."""
+        return self.bytes / self.rate_bytes_per_s
+
+
+def require_room(estimate: Estimate, place: Path) -> None:
+    """Raise `CaptureError` where the files would not fit."""
+    if estimate.room_bytes > estimate.free_bytes:
+        raise CaptureError(
+            f'the files need {format_size(estimate.room_bytes)} in "{place}", which has '
+            f"{format_size(estimate.free_bytes)} free",
+            "name another place with --out; --data dump is smaller, --data synthetic smallest",
+        )
+
+
+def existing(path: Path) -> Path:
+    """The directory itself, or the nearest above it that is there."""
+    return next(each for each in (path, *path.parents) if each.is_dir())
+
+
+def size_bytes(directory: Path) -> int:
+    """What the files of a data directory take, and those that its links lead to; raises `ClusterError`."""
+    copied.major_of(directory)
+    try:
+        return copying.size_bytes(directory) + sum(
+            copying.size_bytes(place) for each in copied.outside(directory) if (place := each.resolve()).is_dir()
+        )
+    except OSError as error:
+        raise not_copied(directory, str(error.strerror)) from None
+
+
+def writing_rate(place: Path) -> float:
+    """Bytes a second that the file system of `place` takes, by a file without a name."""
+    piece = os.urandom(_PIECE)
+    began = monotonic()
+    with tempfile.TemporaryFile(dir=place) as file:
+        for _ in range(_PROBE_BYTES // _PIECE):
+            file.write(piece)
+        os.fsync(file.fileno())
+    return _PROBE_BYTES / (monotonic() - began)
+
+
+def compressing_rate() -> float:
+    """Bytes a second that one processor packs as pg_dump does, of text that does not repeat itself."""
+    text = os.urandom(_PACKED_BYTES // 2).hex().encode()
+    began = monotonic()
+    zlib.compress(text)
+    return len(text) / max(monotonic() - began, 1e-6)
+
+
+def reading_rate(directory: Path) -> float:
+    """Bytes a second that the largest files of a data directory are read with, out of the page cache or not."""
+    found = ((each.stat().st_size, each) for each in (directory / "base").rglob("*") if each.is_file())
+    files = [path for _, path in sorted(found, reverse=True)]
+    done, began = 0, monotonic()
+    for path in files:
+        with path.open("rb", buffering=0) as file:
+            while done < _PROBE_BYTES and (piece := file.read(_PIECE)):
+                done += len(piece)
+        if done >= _PROBE_BYTES:
+            break
+    return max(done, 1) / max(monotonic() - began, 1e-6)
+
+
+def not_copied(directory: Path, words: str) -> CaptureError:
+    return CaptureError(
+        f'could not copy "{directory}": {words}', "run as root, or as the account that owns the files, and see for room"
+    )
+
 
 _BACKING_UP = (
     ("no pg_hba.conf entry", "pg_hba.conf of the server needs a line for the database replication and this role"),
@@ -44,36 +136,19 @@ _BACKING_UP = (
 
 FOLDER = "cluster"
 """Of the capture: the data directory."""
-BASEBACKUP, BACKUP, RESTORED = "basebackup", "backup", "restored"
-KINDS = (BASEBACKUP, BACKUP, RESTORED)
+BASEBACKUP, BACKUP = "basebackup", "backup"
+KINDS = (BASEBACKUP, BACKUP)
 SPREAD, FAST = "spread", "fast"
-PLACE = "%p"
-_SHELL = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
 _TABLESPACES = "tablespaces"
-_LAST_LINES = 3
 
 
 @dataclass(frozen=True)
-class Wish:
-    """How the files come here: over the connection, from `directory`, or by `command`, in which `%p` is where to."""
+class FilesRequest:
+    """How the files come here: over the connection, or from `directory`."""
 
     kind: str
     directory: Path | None = None
-    command: tuple[str, ...] = ()
     checkpoint: str = SPREAD
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """A restore command as its words; raises `UsageError` for one that names no place, or that only a shell knows."""
-    try:
-        words = tuple(shlex.split(text))
-    except ValueError as error:
-        raise _bad_command(text, str(error).lower().rstrip(".")) from None
-    if not any(PLACE in word for word in words):
-        raise _bad_command(text, f"{PLACE}, the directory to fill, is not in it")
-    if shell := next((word for word in words if word in _SHELL), None):
-        raise _bad_command(text, f'"{shell}" means something to a shell only, and none runs it')
-    return words
 
 
 def installation_for(major: int, finder: Finder, bindir: Path | None = None) -> LocalInstallation:
@@ -94,11 +169,10 @@ class Fetched:
     bytes: int
     elapsed_s: float
     control: Control
-    warnings: tuple[str, ...] = ()
 
 
 def fetch(
-    wish: Wish,
+    request: FilesRequest,
     folder: Path,
     found: LocalInstallation,
     parameters: Mapping[str, str],
@@ -111,16 +185,16 @@ def fetch(
     """
     began = monotonic()
     target, programs = folder / FOLDER, _programs(found)
-    if wish.kind == BASEBACKUP:
-        _back_up(found, parameters, password, folder, target, wish.checkpoint, places)
-        _require_only_ours(target)
-    elif wish.kind == BACKUP:
-        assert wish.directory is not None
-        _copy(wish.directory, target, programs)
+    if request.directory is not None:
+        _copy(request.directory, target, programs)
     else:
-        _restore(wish.command, target, found)
+        words = command(found.bindir / "pg_basebackup", parameters, target, request.checkpoint)
+        for number, place in enumerate(places):
+            escaped = place.replace("=", "\\=")
+            words.append(f"--tablespace-mapping={escaped}={folder / _TABLESPACES / str(number)}")
+        _back_up(found, words, password, folder, target)
     _make_whole(target)
-    if wish.kind != BASEBACKUP:
+    if request.directory is not None:
         verify(target, found)
     about = adoption.examine(programs, target)
     return Fetched(copying.size_bytes(target), monotonic() - began, about)
@@ -137,19 +211,8 @@ def command(program: Path, parameters: Mapping[str, str], target: Path, checkpoi
     return [str(program), f"--pgdata={target}", *options, f"--dbname={connection_words(given)}"]
 
 
-def _back_up(
-    found: LocalInstallation,
-    parameters: Mapping[str, str],
-    password: str,
-    folder: Path,
-    target: Path,
-    checkpoint: str,
-    places: Iterable[str],
-) -> None:
-    words = command(found.bindir / "pg_basebackup", parameters, target, checkpoint)
-    for number, place in enumerate(places):
-        escaped = place.replace("=", "\\=")
-        words.append(f"--tablespace-mapping={escaped}={folder / _TABLESPACES / str(number)}")
+def _back_up(found: LocalInstallation, words: Sequence[str], password: str, folder: Path, target: Path) -> None:
+    """Run pg_basebackup, which obeys the server: a link to a place that we did not name is refused."""
     log = folder / "pg_basebackup.log"
     environment = ticket() | ({"PGPASSWORD": password} if password else {})
     running = found.runner.start(words, stdout=log, stderr=log, environment=environment, privileged=CONNECTS)
@@ -160,10 +223,6 @@ def _back_up(
     if done.status:
         raise basebackup_failed(_said(done.stderr, "pg_basebackup"))
     log.unlink(missing_ok=True)
-
-
-def _require_only_ours(target: Path) -> None:
-    """Raise `CaptureError` for a link that pg_basebackup made to a place that we did not name: it obeys the server."""
     for link in copied.outside(target):
         if not link.resolve().is_relative_to(target.parent.resolve() / _TABLESPACES):
             raise CaptureError(f'the base backup has a link that leads out of it: "{link}"', "trust no such server")
@@ -175,10 +234,10 @@ def _said(text: str, program: str) -> str:
     return (named or lines or ["it printed nothing"])[0].removeprefix("error: ")
 
 
-def check(wish: Wish, found: LocalInstallation) -> None:
+def check(request: FilesRequest, found: LocalInstallation) -> None:
     """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
-    if wish.directory is not None:
-        adoption.examine(_programs(found), wish.directory, links=True)
+    if request.directory is not None:
+        adoption.examine(_programs(found), request.directory, links=True)
 
 
 def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
@@ -228,38 +287,6 @@ def _led_to(link: Path, cluster: Directory) -> Directory:
     return found
 
 
-def _restore(words: Sequence[str], target: Path, found: LocalInstallation) -> None:
-    """Run the user's program, without a shell and under the servers' account, on an empty directory of that account."""
-    target.mkdir(mode=0o700)
-    with Directory.open(target) as made:
-        made.give_self(found.account.owner)
-    with _opened_to(found.account, target.parent):
-        done = found.runner.run([word.replace(PLACE, str(target)) for word in words])
-    if done.status:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        raise _restore_failed(words[0], done.status, " / ".join(lines[-_LAST_LINES:]))
-    if not any(target.iterdir()):
-        raise CaptureError(
-            f"{words[0]} left the directory empty", "%p in the command is the directory that it has to fill"
-        )
-
-
-@contextmanager
-def _opened_to(account: Account, folder: Path) -> Iterator[None]:
-    """Let the account enter a directory of ours meanwhile; raises `BenchError` where one above it is closed to it."""
-    if account.name is None:
-        yield
-        return
-    require_reach(folder.parent, account)
-    with Directory.open(folder) as ours:
-        before = os.fstat(ours.descriptor)
-        ours.give_self((before.st_uid, account.gid), 0o710)
-        try:
-            yield
-        finally:
-            ours.give_self((before.st_uid, before.st_gid), stat.S_IMODE(before.st_mode))
-
-
 def _make_whole(target: Path) -> None:
     """Put what links of the data directory lead to in the place of the links."""
     with Directory.open(target) as cluster, Directory.open(target.parent) as capture:
@@ -267,8 +294,8 @@ def _make_whole(target: Path) -> None:
             with _led_to(link, cluster) as place, Directory.open(link.parent) as folder:
                 folder.unlink(link.name)
                 if place.path.is_relative_to(target.parent):
-                    with Directory.open(place.path.parent) as beside:
-                        beside.rename(place.path.name, folder, link.name)
+                    with Directory.open(place.path.parent) as above:
+                        above.rename(place.path.name, folder, link.name)
                 else:
                     folder.mkdir(link.name)
                     with folder.inner(link.name) as made:
@@ -291,22 +318,7 @@ def verify(target: Path, found: LocalInstallation) -> None:
         )
 
 
-def _bad_command(text: str, why: str) -> UsageError:
-    """A restore command that cannot be run."""
-    return UsageError(
-        f'--restore-command "{text}" cannot be run: {why}',
-        "it is a program with its words, not a shell's: --restore-command \"pgbackrest --stanza=app --pg1-path=%p"
-        ' restore"; what needs a shell goes into a script of your own',
-    )
-
-
-def _restore_failed(program: str, status: int, words: str) -> CaptureError:
-    """The user's own program failed."""
-    return CaptureError(f"{program} ended with status {status}: {words or 'it printed nothing'}")
-
-
 def basebackup_failed(detail: str) -> CaptureError:
-    """pg_basebackup ended with an error."""
     return CaptureError(
         f"pg_basebackup failed: {detail}",
         hint_for(
