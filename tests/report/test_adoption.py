@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.report.adoption import advice, build_steps, crash_risks, crash_warnings, side_effects
-from pgassay.report.applying import SECTION
 from pgassay.report.findings import Findings
+from pgassay.report.headline import APPLYING as SECTION
 from pgassay.report.headline import headline_of
 from pgassay.report.section import Listing, Sentences
 from pgassay.study.levels import Combination, Level

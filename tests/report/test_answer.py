@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
-from pgassay.report.advice import choices
-from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Disturbed, Standing
+from pgassay.report.answer import Case, Change, Disturbed, Standing, choices, headline
 from pgassay.report.findings import Judged
 from pgassay.study.responses import Better, Response, Scale
 

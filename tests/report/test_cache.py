@@ -12,8 +12,8 @@ from pgassay.record.errors import RecordError
 from pgassay.record.export import write_cacheprobe_csv
 from pgassay.record.reading import Run
 from pgassay.report import page, text
-from pgassay.report.boxes import box_of
 from pgassay.report.cache import SECTION, CacheFindings
+from pgassay.report.charts import box_of
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing import planted

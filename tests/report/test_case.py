@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from pgassay.analysis.numbers import rounded, tenths
-from pgassay.report.case import listed, short
+from pgassay.report.answer import listed, short
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,8 @@ from pathlib import Path
 
 from pgassay.probe.registry import Probes
 from pgassay.report import costs, ladder
-from pgassay.report.arrangement import NOT_AVAILABLE
 from pgassay.report.findings import Findings
-from pgassay.report.section import Surface
+from pgassay.report.section import NOT_AVAILABLE, Surface
 from pgassay.testing.planted import WAL, make_run
 from tests.report.blocks import tables
 

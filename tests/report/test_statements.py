@@ -11,8 +11,8 @@ from pgassay._core import LatencySketch
 from pgassay.record.latencies import FILE
 from pgassay.record.statements import FILE as TRIED
 from pgassay.record.statements import StatementRecord, encode
-from pgassay.report import doubts, forms, headline, statements
-from pgassay.report.case import Text
+from pgassay.report import contents, doubts, headline, statements
+from pgassay.report.answer import Text
 from pgassay.report.findings import Findings
 from pgassay.report.section import Code, Folded, Table
 from pgassay.study.responses import Status
@@ -99,7 +99,7 @@ def test_answers_that_differ_are_doubted_and_in_the_json(tmp_path: Path) -> None
     assert doubts.reasons(findings)[0] == (
         f"1 statement gives another number of rows with {HALF}: SELECT * FROM t JOIN u USING (id) 0 instead of 1,200"
     )
-    part = forms.document(findings)["statements"]
+    part = contents.document(findings)["statements"]
     assert part["other_rows"] == [
         {"statement": "SELECT * FROM t JOIN u USING (id)", "arm": HALF, "calls": 50, "baseline_rows": 1200, "rows": 0}
     ]

@@ -38,9 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
     from pgassay.report import page
-    from pgassay.report.collection import paused
     from pgassay.report.disk import measured_by
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, paused
 
     folders = _folders(arguments)
     disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
@@ -89,9 +88,9 @@ def _with_answer(path: Path) -> Path:
 
 
 def _write_for_ci(findings: "Findings", arguments: argparse.Namespace) -> None:
-    from pgassay.report import junit, markdown
+    from pgassay.report import decide, text
 
     if arguments.junit:
-        junit.write(findings, arguments.junit)
+        arguments.junit.write_bytes(decide.junit(findings))
     if arguments.markdown:
-        arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
+        arguments.markdown.write_text(text.markdown(findings), encoding="utf-8")

@@ -57,9 +57,8 @@ from pgassay.record.holder import holder
 from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
-from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
-from pgassay.report.page import embedded, shown_text
+from pgassay.report.page import DATA, embedded, shown_text
 
 KEPT_MAX = 16
 _BEGIN, _END = '<script type="module">', "</script>"

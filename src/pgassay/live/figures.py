@@ -6,7 +6,7 @@ Both are Vega-Lite in the report's look; the rows of the second one are sent to 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pgassay.report import responses
+from pgassay.report import verdict
 from pgassay.report.colours import PALETTE
 from pgassay.report.vega import drawable
 
@@ -27,7 +27,7 @@ def effects(findings: "Findings") -> Mapping[str, Any]:
     """The report's main figure; empty while no interval tells anything."""
     from pgassay.report import charts
 
-    found = responses.drawing(findings)
+    found = verdict.drawing(findings)
     if found is None:
         return {}
     figure: Mapping[str, Any] = drawable({**charts.specified(found.chart), "description": found.title})

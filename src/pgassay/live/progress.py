@@ -22,7 +22,7 @@ from pgassay.record.reading import Run
 from pgassay.report import power_cuts, words
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
-from pgassay.report.remaining import Remaining
+from pgassay.report.trials import Remaining
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 

@@ -5,37 +5,528 @@ digits and kept beside the text, so that a reader can look it up. The sentences 
 there is not shown here, what was refused is not compared, and what is not crash-safe is never recommended.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.numbers import plural, rounded, tenths
+from pgassay.analysis.numbers import duration, plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
-from pgassay.report.advice import advice
-from pgassay.report.case import (
-    CHANGES_MAX,
-    EACH_MAX,
-    Case,
-    Headline,
-    Text,
-    joined,
-    listed,
-    moved_of,
-    not_judged,
-    place_of,
-    short,
-    shortened,
-    size_of,
-)
-from pgassay.report.phrases import of
 from pgassay.report.section import Badge
 from pgassay.report.words import PROVISIONAL
-from pgassay.study.responses import Response, Scale
+from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Judged
+
+
+@dataclass(frozen=True)
+class Phrase:
+    """`name` stands in "no difference in …", `reason` in "decide by …"; then subject and ends of a sentence.
+
+    `subject` may hold `{work}`, the unit of a load's work; `times` follows "2.25 times".
+    """
+
+    name: str
+    reason: str
+    subject: str
+    more: str = "higher"
+    less: str = "lower"
+    times: str = "as high"
+    unit: str = ""
+    brief: str = ""
+    """In a badge, where the name is too long for one."""
+
+    @property
+    def badge(self) -> str:
+        """`+26 % space`: what stands behind the number."""
+        return self.brief or self.name
+
+    def sentence(self, amount: str, end: str, work: str) -> str:
+        """`p99 is 17.2 % lower`."""
+        return f"{self.subject.format(work=work)} {amount} {end}".strip()
+
+
+_TIME = ("more time", "less time", "as long")
+_SIZE = ("larger", "smaller", "as large")
+_PHRASES: Mapping[str, Phrase] = {
+    "tps": Phrase("throughput", "throughput", "throughput is", brief="speed"),
+    "qps": Phrase("statements per second", "throughput", "the number of statements per second is"),
+    "iops": Phrase("reads and writes per second", "throughput", "the number of reads and writes per second is"),
+    "latency_ms": Phrase("mean latency", "latency", "mean latency is"),
+    "latency_p50_ms": Phrase("median latency", "latency", "median latency is"),
+    "latency_p95_ms": Phrase("p95 latency", "latency", "p95 is"),
+    "latency_p99_ms": Phrase("p99 latency", "latency", "p99 is"),
+    "latency_p999_ms": Phrase("p99.9 latency", "latency", "p99.9 is"),
+    "latency_max_ms": Phrase("greatest latency", "latency", "the greatest latency is"),
+    "database_bytes": Phrase("database size", "space", "the database is", *_SIZE, brief="space"),
+    "table_bytes": Phrase("table size", "space", "the tables are", *_SIZE),
+    "index_bytes": Phrase("index size", "space", "the indexes are", *_SIZE),
+    "physical_bytes": Phrase(
+        "space on flash", "space", "the flash holds", "more live bytes", "fewer live bytes", "as many live bytes"
+    ),
+    "wal_bytes_per_transaction": Phrase(
+        "WAL", "WAL", "each {work} writes", "more WAL", "less WAL", "as much WAL"
+    ),
+    "server_cpu_us_per_transaction": Phrase(
+        "server CPU", "CPU", "each {work} takes", "more server CPU", "less server CPU", "as much server CPU"
+    ),
+    "disk_written_bytes_per_transaction": Phrase(
+        "bytes written to the device", "bytes written", "each {work} writes", "more to the device",
+        "less to the device", "as much to the device",
+    ),
+    "nand_bytes_per_transaction": Phrase(
+        "bytes that the flash programs", "wear of the flash", "for each {work} the flash programs", "more bytes",
+        "fewer bytes", "as many bytes",
+    ),
+    "write_amplification": Phrase("write amplification", "wear of the flash", "write amplification is"),
+    "idx1_trimmed_ms": Phrase("index probes before the scan", "probes", "index probes before the scan take", *_TIME),
+    "idx2_trimmed_ms": Phrase("index probes after the scan", "probes", "index probes after the scan take", *_TIME),
+    "idx2_slowdown": Phrase("what a scan does to index probes", "probes", "the slowdown of probes by the scan is"),
+    "probes_ms": Phrase("index probes", "probes", "index probes on average take", *_TIME),
+    "seq_ms": Phrase("sequential scan", "scans", "the sequential scan takes", *_TIME),
+    "vacuum_ms": Phrase("time of VACUUM", "VACUUM", "VACUUM takes", *_TIME),
+    "full_page_images_per_transaction": Phrase(
+        "full-page images", "WAL", "each {work} writes", "more full-page images", "fewer full-page images",
+        "as many full-page images",
+    ),
+    "hot_share": Phrase(
+        "share of HOT updates", "HOT updates", "the share of HOT updates is", unit="points"
+    ),
+}  # fmt: skip
+
+
+def phrase_of(response: Response) -> Phrase:
+    """What a response is called in sentences."""
+    found = _PHRASES.get(response.name)
+    if found is not None:
+        return found
+    title = response.title.replace("{", "(").replace("}", ")")
+    unit = {"share": "points", "count": "", "1": "", "ratio": "", "us": "µs"}.get(response.unit, response.unit)
+    return Phrase(title, title, f"{title}:", unit=unit)
+
+
+CHANGES_MAX = 3
+"""As many changes are named of a treatment, its primary response's among them."""
+EACH_MAX = 2
+"""Up to so many comparisons stand one by one; of more the best, the worst and how many of each kind."""
+_REASON_MAX = 120
+_TELLING = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT)
+"""Verdicts that name a change of the primary response."""
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a headline: its text there, its unrounded value, and what it is."""
+
+    text: str
+    value: float
+    what: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """A response beside the primary that surely moved, by more than was asked for."""
+
+    response: Response
+    effect: Effect
+
+    @property
+    def adverse(self) -> bool:
+        """Is it for the worse?"""
+        more = self.effect.estimate > self.effect.none
+        return self.response.better is not Better.NEITHER and more != (self.response.better is Better.HIGHER)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """What became of the user's thresholds with one treatment: `failed` and `unknown` are their texts."""
+
+    treatment: str
+    passed: int
+    failed: Sequence[str] = ()
+    unknown: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Disturbed:
+    """How many of all trials were discarded because of other programs."""
+
+    discarded: int
+    trials: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a headline is made of.
+
+    `changes` are other responses that moved, in the order of the sentence, `unresolved` those of which nothing
+    is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
+    says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
+    that are not crash-safe, `otherwise` those that answer statements otherwise than the baseline, and `objections` are
+    lint's against runs that others made. `recommended` is what a section recommends by rules of its own. `varied` are
+    conditions and covariates.
+    """
+
+    primary: Response
+    baseline: str
+    verdicts: Sequence["Judged"]
+    changes: Sequence[Change] = ()
+    unresolved: Sequence[tuple[Response, Collection[str]]] = ()
+    disturbed: Disturbed | None = None
+    standings: Sequence[Standing] = ()
+    recommended: str = ""
+    label: str = ""
+    unsafe: Sequence[str] = ()
+    traded: Mapping[str, str] = field(default_factory=dict)
+    """Of treatments that are less durable than the baseline what may be lost."""
+    otherwise: Sequence[str] = ()
+    objections: Sequence[str] = ()
+    imported: bool = False
+    finished: bool = True
+    interrupted: bool = False
+    work: str = "transaction"
+    fresh: bool = False
+    """Were the data as they were loaded, and not aged by updates?"""
+    full_speed: bool = False
+    """Was the load played as fast as it went, and did a treatment change how fast? Then more or fewer transactions
+    shared what a checkpoint costs."""
+    checkpoint_s: float | None = None
+    """Seconds from one checkpoint to the next, where that is known."""
+    varied: Sequence[str] = ()
+
+
+@dataclass
+class Text:
+    """Sentences while they are written, with every number that stands in them."""
+
+    figures: list[Number] = field(default_factory=list)
+    level: float = LEVEL
+    sure: bool = False
+    """Was it said how sure the intervals are?"""
+
+    def certainty(self) -> str:
+        """`95 % interval ` where an interval is written for the first time, then nothing."""
+        if self.sure:
+            return ""
+        self.sure = True
+        return f"{self.number(f'{self.level * 100:.3g}', self.level, 'how sure an interval is')} % interval "
+
+    def number(self, text: str, value: float, what: str) -> str:
+        """`text` as it is, its number kept."""
+        self.figures.append(Number(text, value, what))
+        return text
+
+    def count(self, value: int, what: str) -> str:
+        """A number of things."""
+        return self.number(str(value), value, what)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One to three sentences without full stops, and the numbers in them.
+
+    `badges` say what was found in a line each; then `beside` are the sentences that these do not say.
+    """
+
+    sentences: Sequence[str]
+    figures: Sequence[Number]
+    badges: Sequence[Badge] = ()
+    beside: Sequence[str] = ()
+
+
+def not_judged(judged: "Judged") -> bool:
+    return judged.verdict.kind is Kind.UNRESOLVED and judged.effect.blocks < FIRST_LOOK
+
+
+def place_of(effect: Effect) -> str:
+    at = effect.place.cell.name
+    return f"{effect.treatment} at {at}" if at else effect.treatment
+
+
+def shortened(reason: str) -> str:
+    return reason if len(reason) <= _REASON_MAX else f"{reason[:_REASON_MAX].rsplit(' ', 1)[0]} …"
+
+
+def size_of(judged: "Judged") -> float:
+    effect = judged.effect
+    if effect.scale is Scale.DIFFERENCE or effect.estimate <= 0.0:
+        return abs(effect.estimate)
+    return max(effect.estimate, 1.0 / effect.estimate)
+
+
+def moved_of(case: Case, treatment: str) -> Sequence[tuple[Response, Sequence[Effect]]]:
+    """Responses that moved the same way at every place of the treatment; what is for the worse is never left out."""
+    places = {each.effect.place for each in case.verdicts if each.effect.treatment == treatment}
+    found: dict[str, list[Change]] = {}
+    for change in case.changes:
+        if change.effect.place in places:
+            found.setdefault(change.response.name, []).append(change)
+    whole = [
+        each
+        for each in found.values()
+        if len(each) == len(places) and len({change.effect.estimate > change.effect.none for change in each}) == 1
+    ]
+    decided = any(each.effect.treatment == treatment and each.verdict.kind in _TELLING for each in case.verdicts)
+    ranked = sorted(whole, key=lambda each: (not each[0].adverse, each[0].response.cost))[: CHANGES_MAX - decided]
+    return [(each[0].response, [change.effect for change in each]) for each in whole if each in ranked]
+
+
+def joined(parts: Sequence[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {last} {parts[-1]}"
+
+
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`table.fillfactor=90 and 75`: treatments, with what they share written once."""
+    return joined([names[0], *(short(each, beside=names[0]) for each in names[1:])], last)
+
+
+def short(name: str, *, beside: str) -> str:
+    """What distinguishes a treatment from one that was named before: `75` beside `table.fillfactor=90`.
+
+    Of several factors those that differ, with their names; the whole name where the two have other factors.
+    """
+    mine, theirs = (each.split(", ") for each in (name, beside))
+    if not all("=" in part for part in (*mine, *theirs)) or _factors(mine) != _factors(theirs):
+        return name
+    if len(mine) == 1:
+        return name.partition("=")[2]
+    return ", ".join(part for part, other in zip(mine, theirs, strict=True) if part != other) or name
+
+
+def _factors(parts: Sequence[str]) -> list[str]:
+    return [part.partition("=")[0] for part in parts]
+
+
+LISTED_MAX = 3
+"""As many treatments are named of each kind."""
+
+
+def advice(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """What to do."""
+    if case.standings:
+        passing = [each.treatment for each in case.standings if _passes(each)]
+        return by_thresholds(case.standings, text) + _traded(case, passing)
+    if case.objections:
+        return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
+    for rule in _RULES:
+        if found := rule(case, subjects, text):
+            return found
+    return ""
+
+
+def by_thresholds(standings: Sequence[Standing], text: Text) -> str:
+    """Which treatments pass the user's thresholds, and which of them the others fail."""
+    total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
+    passing = [each.treatment for each in standings if _passes(each)]
+    failing = [each for each in standings if each.failed]
+    still = [each for each in standings if each.unknown and not each.failed]
+    parts = []
+    if 0 < len(passing) <= LISTED_MAX:
+        parts.append(f"{listed(passing)} {'passes' if len(passing) == 1 else 'pass'}")
+    elif passing:
+        parts.append(f"{text.count(len(passing), 'that pass')} pass")
+    parts += [f"{each.treatment} fails ({', '.join(each.failed)})" for each in failing[:LISTED_MAX]]
+    parts += [f"{each.treatment} is not known ({', '.join(each.unknown)})" for each in still[:LISTED_MAX]]
+    rest = sum(max(0, len(each) - LISTED_MAX) for each in (failing, still))
+    parts += [f"{text.count(rest, 'others that do not pass')} others do not pass"] if rest else []
+    which = "threshold" if total == 1 else f"{text.count(total, 'thresholds')} thresholds"
+    return f"by your {which}, {'; '.join(parts)}"
+
+
+def choices(case: Case) -> Sequence[str]:
+    """Treatments that the advice gives a reason to take, and so those that a reader needs the steps for.
+
+    Those that pass the user's thresholds, or those that are better, or else those that gain in another response. None
+    that is not crash-safe, or answers otherwise than the baseline, whatever it gains.
+    """
+    if case.objections:
+        return ()
+    kinds, allowed = _kinds(case), {*_kinds(case)} - {*case.unsafe, *case.otherwise}
+    if case.standings:
+        return [each.treatment for each in case.standings if each.treatment in allowed and _passes(each)]
+    better = [name for name, found in kinds.items() if Kind.BETTER in found]
+    if better:
+        mine = [name for name in better if name in allowed]
+        safe = [name for name in mine if kinds[name] <= {Kind.BETTER, Kind.EQUIVALENT}]
+        return safe or ([name for name in mine if Kind.WORSE in kinds[name]] or mine)[:1]
+    judged = {each.effect.treatment for each in case.verdicts if not not_judged(each)}
+    return [
+        name
+        for name, found in kinds.items()
+        if name in allowed & judged and not found & {Kind.WORSE, Kind.FAILED} and _reasons(case, name, adverse=False)
+    ]
+
+
+def _kinds(case: Case) -> dict[str, set[Kind]]:
+    kinds: dict[str, set[Kind]] = {}
+    for each in case.verdicts:
+        kinds.setdefault(each.effect.treatment, set()).add(each.verdict.kind)
+    return kinds
+
+
+def _passes(standing: Standing) -> bool:
+    return not standing.failed and not standing.unknown
+
+
+def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:
+    moved = [(r, effects) for r, effects in moved_of(case, treatment) if r.better is not Better.NEITHER]
+    return list(dict.fromkeys(phrase_of(r).reason for r, effects in moved if Change(r, effects[0]).adverse is adverse))
+
+
+def _by_other_responses(case: Case, text: Text) -> str:
+    """What speaks for a treatment that is not better, and against it; empty where nothing speaks for one."""
+    names = choices(case)
+    if not names:
+        return ""
+    gains, prices = (
+        list(dict.fromkeys(reason for name in names for reason in _reasons(case, name, adverse=adverse)))
+        for adverse in (False, True)
+    )
+    if {*gains} & {*prices}:
+        return f"decide by {joined(list(dict.fromkeys((*gains, *prices))))}"
+    which = listed(names, "or") if len(names) <= LISTED_MAX else f"one of {text.count(len(names), 'that gain')} others"
+    count = f"{joined(gains)} {'counts' if len(gains) == 1 else 'count'}"
+    if not prices:
+        lost = _traded(case, names)
+        return f"take {which} if {count}{lost or ': nothing was shown to speak against it'}"
+    baseline = short(case.baseline, beside=names[0])
+    return f"take {which} only if {count} more than {joined(prices)}, else keep {baseline}{_traded(case, names)}"
+
+
+def _recommended(case: Case, subjects: Sequence[str], text: Text) -> str:
+    return case.recommended
+
+
+def _take(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Of treatments that are better, which to take."""
+    kinds = _kinds(case)
+    better = [name for name, found in kinds.items() if Kind.BETTER in found]
+    if not better:
+        return ""
+    taken = choices(case)
+    if not taken:
+        return _refused(case, better)
+    if not kinds[taken[0]] <= {Kind.BETTER, Kind.EQUIVALENT}:
+        on = f" of {', '.join(case.varied)}" if case.varied else ""
+        rest = "worse" if Kind.WORSE in kinds[taken[0]] else "not shown to be"
+        only = f"take {taken[0]} only where it is better: at other levels{on} it is {rest}"
+        return only + _traded(case, taken[:1])
+    return _among(case, taken, text) + _traded(case, taken)
+
+
+def _traded(case: Case, names: Sequence[str]) -> str:
+    """What of the recommended may be lost: nobody is to trade durability unawares."""
+    lost = {name: case.traded[name] for name in names if name in case.traded}
+    alone = len(names) == 1
+    return "".join(f"; {'it' if alone else name} trades durability: {what}" for name, what in lost.items())
+
+
+def _refused(case: Case, better: Sequence[str]) -> str:
+    """Why nothing that is better is recommended, by whole names: without its switch `drive.wal=csd` would be blamed."""
+    unsafe = [name for name in better if name in case.unsafe]
+    if unsafe:
+        verb = "is" if len(unsafe) == 1 else "are"
+        return f"{_whole(unsafe)} {verb} not crash-safe: measured here, and never recommended"
+    verb = "answers" if len(better) == 1 else "answer"
+    return f"{_whole(better)} {verb} statements otherwise than the baseline: find out why before anything else"
+
+
+def _whole(names: Sequence[str]) -> str:
+    """Names with all of their levels; those of several factors have commas of their own."""
+    return joined(names) if len(names) < 3 else f"{'; '.join(names[:-1])}; and {names[-1]}"
+
+
+def _among(case: Case, safe: Sequence[str], text: Text) -> str:
+    """Which of those that may be taken: the only one, or by what it costs; of several by their price, or the gain."""
+    against = list(dict.fromkeys(reason for name in safe for reason in _reasons(case, name, adverse=True)))
+    if len(safe) == 1:
+        unless = f", unless {joined(against)} {'counts' if len(against) == 1 else 'count'} more" if against else ""
+        return f"take {safe[0]}{unless}"
+    if against:
+        which = (
+            listed(safe, "or")
+            if len(safe) <= LISTED_MAX
+            else f"one of the {text.count(len(safe), 'better ones')} better"
+        )
+        return f"take {which}, by how much {joined(against)} {'counts' if len(against) == 1 else 'count'}"
+    mine = (each for each in case.verdicts if each.verdict.kind is Kind.BETTER and each.effect.treatment in safe)
+    most = max(mine, key=size_of).effect.treatment
+    rest = len(safe) - 1
+    others = f"{text.count(rest, 'others that are better')} more {'is' if rest == 1 else 'are'} better, too"
+    return f"take {most}, which gained most; {others}, and they were not compared with each other"
+
+
+def _early_advice(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Before five blocks only more of them help."""
+    early = [each for each in case.verdicts if not_judged(each)]
+    if not early or len(early) < sum(each.verdict.kind is not Kind.NOT_COMPARED for each in case.verdicts):
+        return ""
+    if case.imported:
+        return "these runs are too few to decide anything"
+    needed = max((each.verdict for each in early), key=lambda each: each.more_blocks or 0)
+    blocks = needed.more_blocks or 0
+    more = f"at least {text.count(blocks, 'more blocks')} more {plural('block', blocks)}{_time(needed.more_s, text)}"
+    if case.disturbed is not None and 2 * case.disturbed.discarded >= case.disturbed.trials:
+        return f"run it again while the machine is quiet: it takes {more}"
+    if case.finished:
+        return f"run it again with a larger --budget or --blocks: it takes {more}"
+    return f"{'pgassay resume goes on with it' if case.interrupted else 'the run has not ended'}: it takes {more}"
+
+
+def _time(seconds: float | None, text: Text) -> str:
+    return "" if seconds is None else f" ({text.number(duration(seconds), seconds, 'seconds')})"
+
+
+def _open(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """While the primary is unresolved: the other responses, and what an answer would take."""
+    still = [each for each in case.verdicts if each.verdict.kind is Kind.UNRESOLVED]
+    if not still:
+        return ""
+    worse = [each.effect.treatment for each in case.verdicts if each.verdict.kind is Kind.WORSE]
+    against = list(dict.fromkeys(reason for name in subjects for reason in _reasons(case, name, adverse=True)))
+    known = [each for each in still if each.verdict.more_blocks is not None]
+    more = ""
+    if known and not case.imported:
+        nearest = min(known, key=lambda each: each.verdict.more_blocks or 0)
+        blocks = nearest.verdict.more_blocks or 0
+        counted = text.count(blocks, "more blocks")
+        about = f"about {counted} more {plural('block', blocks)}{_time(nearest.verdict.more_s, text)}"
+        first = "" if len(case.verdicts) == 1 else f" with {place_of(nearest.effect)}"
+        more = f"{about} may settle {phrase_of(case.primary).name}{first}"
+    if worse:
+        keep = f"keep {case.baseline} rather than {listed(list(dict.fromkeys(worse))[:EACH_MAX], 'or')}"
+        return f"{keep}; {more}" if more else keep
+    if found := _by_other_responses(case, text) or (f"keep {case.baseline} for now" if against else ""):
+        return f"{found}; {more}" if more else found
+    if more:
+        return more
+    if case.imported:
+        return "these runs do not decide it"
+    return "more blocks than can be run would be needed: decide by other reasons, or ask for a coarser resolution"
+
+
+def _settled(case: Case, subjects: Sequence[str], text: Text) -> str:
+    """Nothing better, and everything decided: worse, equivalent, failed or refused."""
+    kinds = {each.verdict.kind for each in case.verdicts}
+    if Kind.DIFFERENT in kinds:
+        return "neither direction is better by itself: decide by what you need"
+    if kinds <= {Kind.FAILED, Kind.WORSE}:
+        return f"keep {case.baseline}"
+    if found := _by_other_responses(case, text):
+        return found
+    if kinds <= {Kind.NOT_COMPARED}:
+        return "see the costs and the space, which can be compared"
+    return f"keep {case.baseline}: no gain was shown"
+
+
+_RULES: Sequence[Callable[[Case, Sequence[str], Text], str]] = (_early_advice, _recommended, _take, _open, _settled)
+"""The first that has something to say gives the advice."""
+
 
 SENTENCES_MAX = 3
 BADGES_MAX = 6
@@ -79,7 +570,7 @@ def found_of(case: Case, judged: "Judged") -> Sequence[str]:
 
 def _verdict_badge(case: Case, judged: "Judged") -> str:
     """Of the primary response."""
-    name, kind = of(case.primary).badge, judged.verdict.kind
+    name, kind = phrase_of(case.primary).badge, judged.verdict.kind
     if kind in (Kind.FAILED, Kind.NOT_COMPARED):
         return kind.value
     if not_judged(judged):
@@ -99,12 +590,12 @@ def _other_badges(case: Case, judged: "Judged") -> Iterator[str]:
     yield from (_changed(case, each.response, each.effect) for each in case.changes if each.effect.place == place)
     for response, names in case.unresolved:
         if place.treatment in names:
-            yield f"{of(response).badge} not settled"
+            yield f"{phrase_of(response).badge} not settled"
 
 
 def _changed(case: Case, response: Response, effect: Effect) -> str:
     """`-48 % WAL (data as loaded, a checkpoint every 3 s)`: to a per cent from ten on, since the rows have the rest."""
-    phrase, shown = of(response), _shown(effect.estimate, effect.scale, response)
+    phrase, shown = phrase_of(response), _shown(effect.estimate, effect.scale, response)
     unit = "%" if effect.scale is Scale.RATIO else phrase.unit
     if _in_times(effect):
         amount, unit = f"×{rounded(effect.estimate)}", ""
@@ -135,7 +626,7 @@ def _not_yet(case: Case, compared: Sequence["Judged"], text: Text) -> str:
     most = max(each.effect.blocks for each in compared)
     takes = text.count(FIRST_LOOK, "blocks that a verdict takes")
     have = f"{text.count(most, 'blocks in common with the baseline')} {'counts' if most == 1 else 'count'} so far"
-    said = f"no verdict yet on {of(case.primary).name}: it takes {takes} blocks, and {have}"
+    said = f"no verdict yet on {phrase_of(case.primary).name}: it takes {takes} blocks, and {have}"
     seen = [each.effect for each in compared if each.effect.contrasts and not each.effect.bounded]
     if seen:
         some = sorted(seen, key=lambda each: abs(_shown(each.estimate, each.scale, case.primary)))[-EACH_MAX:]
@@ -174,7 +665,7 @@ def _one_by_one(case: Case, text: Text) -> str:
             f"with {short(name, beside=names[0]) if place else name} ({_interval(each.effect, case.primary, text)})"
             for place, (name, each) in enumerate(zip(names, still, strict=True))
         )
-        parts.append(f"{of(case.primary).name} is not settled {listed}")
+        parts.append(f"{phrase_of(case.primary).name} is not settled {listed}")
     return "; ".join(parts)
 
 
@@ -236,10 +727,10 @@ def _in_groups(case: Case, text: Text) -> str:
     noun = "comparisons" if len({each.effect.place.cell for each in case.verdicts}) > 1 else "treatments"
     total = text.count(len(case.verdicts), noun)
     if list(groups) == [Kind.UNRESOLVED.value]:
-        return f"{of(case.primary).name} is not settled in any of {total} {noun} ({_widest(case, text)})"
+        return f"{phrase_of(case.primary).name} is not settled in any of {total} {noun} ({_widest(case, text)})"
     if list(groups) == [Kind.EQUIVALENT.value]:
         within = _within(case.verdicts[0])
-        return f"all {total} {noun} are equivalent to {case.baseline} {within} in {of(case.primary).name}"
+        return f"all {total} {noun} are equivalent to {case.baseline} {within} in {phrase_of(case.primary).name}"
     if list(groups) == [Kind.BETTER.value]:
         best = max(case.verdicts, key=size_of)
         most = f"most of all {place_of(best.effect)}: {_amount(case, best.effect, text)}"
@@ -312,7 +803,7 @@ def _span(low: float, high: float, scale: Scale, response: Response, text: Text,
     if scale is Scale.RATIO and high >= 1.0 + _TIMES_FROM:
         first, last = (text.number(f"×{rounded(value)}", value, name) for value, name in ends)
         return f"{first} to {last}"
-    unit = "%" if scale is Scale.RATIO else of(response).unit
+    unit = "%" if scale is Scale.RATIO else phrase_of(response).unit
     shown = [_shown(value, scale, response) for value, _ in ends]
     if max(shown) < 0.0:
         ends.reverse()
@@ -349,7 +840,7 @@ def _amount(case: Case, effect: Effect, text: Text) -> str:
 
 def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts: Sequence[str], text: Text) -> str:
     """Changes of one direction in a phrase: `the database is 7.7 % and 24.5 % larger`."""
-    phrase, first = of(response), effects[0]
+    phrase, first = phrase_of(response), effects[0]
     end = phrase.more if first.estimate > first.none else phrase.less
     if _in_times(first):
         end = phrase.times
@@ -384,7 +875,7 @@ def _value(response: Response, effect: Effect, text: Text, most: Effect | None =
     if _in_times(effect):
         return f"{' to '.join(text.number(rounded(value), value, what) for value in values)} times"
     shown = " to ".join(text.number(_size(value, effect.scale, response), value, what) for value in values)
-    return f"{shown} {'%' if effect.scale is Scale.RATIO else of(response).unit}".strip()
+    return f"{shown} {'%' if effect.scale is Scale.RATIO else phrase_of(response).unit}".strip()
 
 
 def _subjects(case: Case) -> Sequence[str]:
@@ -406,7 +897,7 @@ def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
                        for response, every in moved])  # fmt: skip
         alone = len({each.effect.treatment for each in case.verdicts}) == 1
         parts.append(said if alone else f"with {listed(names)} {said}")
-    still = [of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]
+    still = [phrase_of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]
     if still:
         some = [*still[:CHANGES_MAX], *(["more"] if len(still) > CHANGES_MAX else [])]
         parts.append(f"{joined(some)} {'is' if len(still) == 1 else 'are'} unresolved")

@@ -12,10 +12,10 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
-from pgassay.report import comparison, words
+from pgassay.report import regimes, words
+from pgassay.report.headline import cost_changes
 from pgassay.report.json_values import effect_values
-from pgassay.report.reasons import changes
-from pgassay.report.section import Block, Cell, Section, Sentences, Surface, Table, folded
+from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Surface, Table, Values, folded
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Response, Scale
 
@@ -32,22 +32,6 @@ def explained(findings: "Findings") -> Sequence[str]:
     """Which costs moved with the primary, a sentence for each comparison that has blocks enough for a verdict."""
     told = zip(findings.explanations, findings.verdicts, strict=False)
     return [each.text for each, judged in told if judged.effect.blocks >= FIRST_LOOK]
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences(explained(findings), on=Surface.PAGE)
-    article = findings.work.article
-    about = (
-        f"speed wanders with the machine; what {article} costs repeats far better and explains the speed",
-        "means over the blocks (geometric ones where changes are in per cent), in brackets the change against the"
-        " baseline with its interval, valid for all costs together; a treatment's figure is the baseline's with that"
-        " change",
-    )
-    yield Sentences(about, joined=True, on=Surface.PAGE)
-    if not findings.imported:
-        yield Sentences((comparison.equality(findings.study, findings.work),))
-    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
-    yield from folded([table for place in places if (table := _table(findings, *place)).rows])
 
 
 def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:
@@ -117,21 +101,29 @@ def _mean(values: Collection[float], scale: Scale) -> float:
     return geometric_mean(values) if scale is Scale.RATIO else fmean(values)
 
 
-def _brief(findings: "Findings") -> str:
-    surely = tuple(changes(findings))
-    if not surely:
-        count = sum(response.cost and bool(findings.summaries(response)) for response in findings.responses.values())
+def _describe(findings: "Findings") -> Iterator[Part]:
+    work, equal = findings.work, regimes.equality(findings.study, findings.work)
+    yield Values({"costs": [effect_values(effect) for effect in findings.costs], "equality": equal})
+    count = sum(response.cost and bool(findings.summaries(response)) for response in findings.responses.values())
+    brief = f"{words.counted(count, 'cost')} of {work.article}"
+    if surely := tuple(cost_changes(findings)):
+        brief = "; ".join(surely[:_NAMED]) + (f"; {len(surely) - _NAMED} more" if len(surely) > _NAMED else "")
+    elif findings.verdicts:
         known = "none surely changed" if any(each.bounded for each in findings.costs) else "no intervals yet"
-        counted = f"{words.counted(count, 'cost')} of {findings.work.article}"
-        return f"{counted}, by treatment; {known}" if findings.verdicts else counted
-    return "; ".join(surely[:_NAMED]) + (f"; {len(surely) - _NAMED} more" if len(surely) > _NAMED else "")
+        brief += f", by treatment; {known}"
+    yield Brief(brief)
+    yield Sentences(explained(findings), on=Surface.PAGE)
+    about = (
+        f"speed wanders with the machine; what {work.article} costs repeats far better and explains the speed",
+        "means over the blocks (geometric ones where changes are in per cent), in brackets the change against the"
+        " baseline with its interval, valid for all costs together; a treatment's figure is the baseline's with that"
+        " change",
+    )
+    yield Sentences(about, joined=True, on=Surface.PAGE)
+    if not findings.imported:
+        yield Sentences((equal,))
+    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
+    yield from folded([table for place in places if (table := _table(findings, *place)).rows])
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {
-        "costs": [effect_values(effect) for effect in findings.costs],
-        "equality": comparison.equality(findings.study, findings.work),
-    }
-
-
-SECTION = Section("why", "Why: the costs", _blocks, _plain, secondary=True, link="Why", brief=_brief)
+SECTION = Section("why", "Why: the costs", _describe, secondary=True, link="Why")

@@ -5,7 +5,7 @@ drive. One factor at a time, it is held against its own drive's, and a drive aga
 FILLFACTOR: published studies leave open which of the two they mean. All of it is secondary, each interval by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from pgassay.analysis.explanation import explain
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
-from pgassay.report.case import joined
+from pgassay.report.answer import joined
 from pgassay.report.json_values import place_values
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 
@@ -70,17 +70,14 @@ def pairs(study: Study) -> tuple[Pair, ...]:
     for factor in varied:
         for name, levels in treatments.items():
             wanted = {**levels, factor: baseline.get(factor)}
-            against = next((other for other, mine in treatments.items() if _same(mine, wanted, varied)), None)
+            same = (other for other, mine in treatments.items() if all(mine.get(e) == wanted.get(e) for e in varied))
+            against = next(same, None)
             if against is None or against == name:
                 continue
             rest = ", ".join(f"{each}={levels[each]}" for each in varied if each != factor and each in levels)
             sides = (levels.get(factor, "default"), treatments[against].get(factor, "default"))
             found.append(Pair(factor, name, against, *sides, rest))
     return tuple(found)
-
-
-def _same(mine: Mapping[str, str], wanted: Mapping[str, str | None], varied: Sequence[str]) -> bool:
-    return all(mine.get(name) == wanted.get(name) for name in varied)
 
 
 def compared(findings: "Findings") -> tuple[Compared, ...]:
@@ -121,8 +118,16 @@ def factorial_of(findings: "Findings") -> Factorial | None:
     )
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(factorial_of)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found, alone = findings.once(factorial_of), findings.once(compared)
+    effects = found and {
+        "main": [_values(each) for each in found.main],
+        "interactions": [_values(each) for each in found.interactions],
+        "confounded": list(found.confounded),
+    }
+    yield Values({"beside": {"factors": effects}, "one_factor": [_one_factor(each) for each in alone]})
+    named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
+    yield Brief(f"{joined(named)}, each by itself, with the others held" if named else "")
     if found is not None:
         kinds = (
             *(("main effect", each) for each in found.main),
@@ -130,21 +135,17 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         )
         rows = [(each.place.name, kind, words.effect(each, findings.primary), f"{each.blocks}") for kind, each in kinds]
         yield Table(("level", "kind", "effect", "blocks"), rows, notes=found.confounded)
-    yield from _one_at_a_time(findings)
-
-
-def _one_at_a_time(findings: "Findings") -> Iterator[Table]:
-    """A table for each factor and place: a column a pair, a row a response; what speed moved with below it."""
+    # A table for each factor and place: a column a pair, a row a response; what speed moved with below it.
     tables: dict[tuple[str, str], list[Compared]] = {}
-    for each in findings.once(compared):
+    for each in alone:
         tables.setdefault((each.pair.factor, words.place(each.condition, each.covariate)), []).append(each)
     for (factor, place), mine in tables.items():
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
-        rows = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
+        cells = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
         notes = [each.sentence for each in mine if each.sentence]
         notes.append(_valid(mine, findings.baseline))
         title = f"{factor} alone{f': {place}' if place else ''}"
-        yield Table(("", *(each.pair.name for each in mine)), rows, title, notes)
+        yield Table(("", *(each.pair.name for each in mine)), cells, title, notes)
 
 
 def _valid(compared: Sequence[Compared], baseline: str) -> str:
@@ -189,40 +190,25 @@ def _cell(findings: "Findings", mine: Compared, name: str) -> str:
     return words.MISSING if effect is None else words.effect(effect, findings.responses[name])
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(factorial_of)
+def _one_factor(found: Compared) -> dict[str, object]:
     return {
-        "beside": {
-            "factors": None
-            if found is None
-            else {
-                "main": [_values(each) for each in found.main],
-                "interactions": [_values(each) for each in found.interactions],
-                "confounded": list(found.confounded),
+        "factor": found.pair.factor,
+        "treatment": found.pair.treatment,
+        "against": found.pair.against,
+        "condition": found.condition,
+        "covariate": found.covariate,
+        "effects": {
+            effect.response: {
+                "scale": effect.scale,
+                "blocks": effect.blocks,
+                "estimate": effect.estimate,
+                "low": effect.low if effect.bounded else None,
+                "high": effect.high if effect.bounded else None,
+                "level": effect.level,
             }
+            for effect in found.effects
         },
-        "one_factor": [
-            {
-                "factor": each.pair.factor,
-                "treatment": each.pair.treatment,
-                "against": each.pair.against,
-                "condition": each.condition,
-                "covariate": each.covariate,
-                "effects": {
-                    effect.response: {
-                        "scale": effect.scale,
-                        "blocks": effect.blocks,
-                        "estimate": effect.estimate,
-                        "low": effect.low if effect.bounded else None,
-                        "high": effect.high if effect.bounded else None,
-                        "level": effect.level,
-                    }
-                    for effect in each.effects
-                },
-                "sentence": each.sentence,
-            }
-            for each in findings.once(compared)
-        ],
+        "sentence": found.sentence,
     }
 
 
@@ -232,9 +218,4 @@ def _values(effect: Effect) -> dict[str, Any]:
     return {**place_values(effect), **numbers, "level": effect.level, "method": effect.method}
 
 
-def _brief(findings: "Findings") -> str:
-    named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
-    return f"{joined(named)}, each by itself, with the others held" if named else ""
-
-
-SECTION = Section("factors", "Effects of each factor", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("factors", "Effects of each factor", _describe, secondary=True)

@@ -4,7 +4,9 @@ Everything comes from the run directory and the analysis; nothing here touches t
 reads the same. What one section alone needs it computes itself, kept by `Findings.once`.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -30,12 +32,14 @@ from pgassay.record.journal import Kind
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, likeness, power_cuts, published, scaling, service_times, words
+from pgassay.report import bottleneck, curves, disk, drives, likeness, power_cuts, published, words
+from pgassay.report.bottleneck import Processors
+from pgassay.report.curves import Scaling
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
 from pgassay.report.trials import cause, failures
 from pgassay.study.findings import Severity
-from pgassay.study.levels import Place
+from pgassay.study.levels import Level, Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 from pgassay.study.thresholds import Limit, Threshold, resolve
@@ -249,9 +253,14 @@ class Findings:
         return [arm.place for arm in self.study.arms]
 
     @cached_property
+    def levels(self) -> Mapping[Place, Mapping[str, Level]]:
+        """The levels of each arm, those that the study fixes among them."""
+        return {arm.place: self.study.levels_of(arm) for arm in self.study.arms}
+
+    @cached_property
     def service_errors(self) -> Errors:
         """How far emulated drives were from their service times, by place."""
-        return service_times.errors_of(self.trials)
+        return drives.errors_of(self.trials)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
@@ -273,7 +282,7 @@ class Findings:
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
             return of_others(found, effect, self.objections(response))
-        return likeness.labelled(self, service_times.labelled(self.study, response, effect, found, self.service_errors))
+        return likeness.labelled(self, drives.labelled(self.study, response, effect, found, self.service_errors))
 
     def objections(self, response: Response) -> Sequence[str]:
         """Lint's reasons against a verdict on runs that others made; what verdicts themselves respect is left out."""
@@ -336,30 +345,22 @@ class Findings:
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The primary along the covariates; empty without any."""
-        return curves.curves_of(self.study, self.observations(self.primary.name), self.primary, self.looks)
+        return curves.curves_of(self)
 
     @cached_property
-    def processors(self) -> scaling.Processors:
+    def processors(self) -> Processors:
         """Of the machine that the record was made on."""
-        return scaling.processors_of(self.run.host)
+        return bottleneck.processors_of(self.run.host)
 
     @cached_property
-    def scalings(self) -> tuple[scaling.Scaling, ...]:
+    def scalings(self) -> tuple[Scaling, ...]:
         """Kink and Universal Scalability Law of each curve over clients; empty for other covariates."""
-        return self._scalings(self.primary.name)
+        return curves.scalings(self, self.primary.name)
 
     @cached_property
-    def yardsticks(self) -> tuple[scaling.Scaling, ...]:
+    def yardsticks(self) -> tuple[Scaling, ...]:
         """The same fits of the CPU yardstick; empty where it was not measured."""
-        if scaling.YARDSTICK not in self.responses:
-            return ()
-        return self._scalings(scaling.YARDSTICK)
-
-    def _scalings(self, response: str) -> tuple[scaling.Scaling, ...]:
-        scales = self.run.header.scales
-        if not scaling.is_scaled(self.study, scales):
-            return ()
-        return scaling.scalings(self.study, self.observations(response), self.processors)
+        return curves.scalings(self, curves.YARDSTICK) if curves.YARDSTICK in self.responses else ()
 
     @cached_property
     def bottlenecks(self) -> tuple[bottleneck.Diagnosed, ...]:
@@ -425,3 +426,16 @@ class Findings:
 def failed(reason: str | None) -> str | None:
     """Why a treatment was dropped, where it failed; one that was set aside keeps the verdict that it has."""
     return None if reason is None or reason.startswith(SET_ASIDE) else reason
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Pause it; if it was off already it stays off."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.freeze()
+            gc.enable()

@@ -15,17 +15,27 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import negligible
+from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
-from pgassay.report.adoption import crash_risks, durability_traded
-from pgassay.report.advice import by_thresholds
-from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
-from pgassay.report.section import Badges, Block, Section, Sentences, Surface
-from pgassay.report.service_times import made_by
+from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, statements, words
+from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
+from pgassay.report.answer import (
+    Case,
+    Change,
+    Disturbed,
+    Headline,
+    Text,
+    by_thresholds,
+    choices,
+    found_of,
+    headline,
+    joined,
+    listed,
+)
+from pgassay.report.drives import made_by
+from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -424,25 +434,92 @@ def _with_commas(typed: str) -> str:
     return f"{int(typed):,}" if typed.isascii() and typed.isdigit() else typed
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(headline_of)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found, about = headline_of(findings), facts(findings)
+    answer = {
+        "sentences": [words.sentence(each) for each in found.sentences],
+        "figures": [asdict(each) for each in found.figures],
+        "facts": {**asdict(about), "line": about.line},
+    }
+    yield Values({"headline": answer})
     if found.badges:
         where = label(findings)
         yield Badges(f"{where}, against {findings.baseline}" if where else f"against {findings.baseline}", found.badges)
         yield Sentences(found.beside, on=Surface.PAGE)
     yield Sentences(found.sentences, on=Surface.TERMINAL if found.badges else Surface.BOTH)
-    yield Sentences((findings.once(facts).line,), small=True)
+    yield Sentences((about.line,), small=True)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found, about = findings.once(headline_of), findings.once(facts)
-    return {
-        "headline": {
-            "sentences": [words.sentence(each) for each in found.sentences],
-            "figures": [asdict(each) for each in found.figures],
-            "facts": {**asdict(about), "line": about.line},
-        }
-    }
+SECTION = Section("headline", "Answer", _describe, open=True)
+
+SHOWN = 3
+_FIRST = (
+    "wal_bytes_per_transaction", "server_cpu_us_per_transaction", "hot_share", "nand_bytes_per_transaction",
+    "disk_written_bytes_per_transaction", "full_page_images_per_transaction", "disk_read_bytes_per_transaction",
+    "disk_flushes_per_transaction", "buffer_hit_share",
+)  # fmt: skip
+"""Costs that come before all others."""
 
 
-SECTION = Section("headline", "Answer", _blocks, _plain, open=True)
+def reasons(findings: "Findings") -> tuple[str, ...]:
+    """At most three, the strongest first; none where nothing surely changed and no bottleneck is known.
+
+    None of power cuts, too, where speed is not what is judged.
+    """
+    if power_cuts.decide(findings):
+        return ()
+    changed = tuple(cost_changes(findings))
+    stops = tuple(bottleneck.stops(findings))
+    if not changed:
+        return stops[:SHOWN]
+    return (*changed[: SHOWN - 1], *stops[:1], *changed[SHOWN - 1 :])[:SHOWN]
+
+
+def cost_changes(findings: "Findings") -> Iterator[str]:
+    """Every cost that surely changed, where it changed most."""
+    moved: dict[str, Effect] = {}
+    for cost in findings.costs:
+        if cost.response == findings.study.primary:  # the verdict says it, and it is not its own reason
+            continue
+        known = moved.get(cost.response)
+        if moved_surely(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
+            moved[cost.response] = cost
+    for cost in sorted(moved.values(), key=lambda cost: (cost.response not in _FIRST, -size(cost))):
+        response = findings.responses[cost.response]
+        yield f"{response.title} {amount(cost, response)} with {cost.place.name}"
+
+
+def _applying(findings: "Findings") -> Iterator[Part]:
+    """The treatments that the advice names, each once with what was found of it and how to apply it, or why none."""
+    case = findings.once(case_of) if findings.verdicts else None
+    if case is None or not (taken := choices(case)):
+        why = _nothing_to_apply(findings)
+        yield Brief(why)
+        yield Sentences((why,))
+        return
+    yield Brief(f"how to set {listed(taken, 'or')}, and what that risks")
+    treatments = {each.name: each for each in findings.study.treatments}
+    for name in taken:
+        mine = [each for each in findings.verdicts if each.effect.treatment == name]
+        won = [each for each in mine if each.verdict.kind is Kind.BETTER]
+        about = []
+        for each in won or mine:
+            place = words.place(each.effect.condition, each.effect.covariate)
+            said = each.verdict.text if won else ", ".join(found_of(case, each))
+            about.append(f"{place}: {said}" if place else said)
+        adopted = adopted_by(trial for trial in findings.trials if trial.treatment == name)
+        yield Listing(name, advice(treatments[name], adopted), "; ".join(about))
+
+
+def _nothing_to_apply(findings: "Findings") -> str:
+    if len(findings.study.treatments) < 2:
+        return "one treatment was run, so there is nothing to choose between"
+    better = {each.effect.treatment for each in findings.verdicts if each.verdict.kind is Kind.BETTER}
+    if not better:
+        return f"no treatment was shown to be better than {findings.baseline}, so there is nothing to apply"
+    unsafe = better <= {*findings.once(case_of).unsafe}
+    why = "is not crash-safe" if unsafe else "does not pass your thresholds, or answers statements otherwise"
+    return f"none of these treatments is one to recommend: what was better {why}"
+
+
+APPLYING = Section("apply", "Applying it", _applying, link="Applying it", on=Surface.PAGE)

@@ -5,14 +5,12 @@ bytes per transaction (means over the blocks, as in the table of costs), each wi
 that was not measured says so.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.report import costs, words
-from pgassay.report.arrangement import NOT_AVAILABLE
-from pgassay.report.section import Block, Section, Sentences, Surface, Table, folded
-from pgassay.study.levels import Cell
+from pgassay.report.section import NOT_AVAILABLE, Brief, Part, Section, Sentences, Surface, Table, Values, folded
 from pgassay.study.work import Work
 
 if TYPE_CHECKING:
@@ -62,12 +60,9 @@ OF_THE_SERVER = frozenset(step.title for step in STEPS[:4])
 
 
 @dataclass(frozen=True)
-class Rung:
+class Rung(Step):
     """One rung of one place: bytes per transaction by treatment, None where it was not measured."""
 
-    title: str
-    response: str
-    source: str
     bytes_per_transaction: tuple[float | None, ...]
 
 
@@ -90,41 +85,37 @@ def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
     found = []
     for place in places:
-        rungs = tuple(
-            Rung(step.title, step.response, step.source, tuple(_values(findings, step, place, treatments)))
-            for step in steps
-        )
+        rungs = []
+        for step in steps:
+            response = findings.responses.get(step.response)
+            known = {} if response is None else costs.typical(findings, response, place)
+            rungs.append(Rung(step.title, step.response, step.source, tuple(map(known.get, treatments))))
         if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
-            found.append(Ladder(words.place(*place), treatments, rungs))
+            found.append(Ladder(words.place(*place), treatments, tuple(rungs)))
     return tuple(found)
 
 
-def _values(
-    findings: "Findings", step: Step, place: tuple[str, str], treatments: tuple[str, ...]
-) -> Iterator[float | None]:
-    response = findings.responses.get(step.response)
-    known = {} if response is None else costs.typical(findings, response, Cell(*place))
-    return map(known.get, treatments)
-
-
-def _shown(value: float | None) -> str:
-    """Bytes as everywhere else in a report, or that they are not available."""
-    return NOT_AVAILABLE if value is None else words.size(value)
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     ladders, work = findings.once(ladders_of), findings.work
+    yield Values({"ladders": ladders})
     if not ladders:
         return
+    first = ladders[0]
+    place = first.treatments.index(findings.baseline)
+    mine = [(each.title, size) for each in first.rungs if (size := each.bytes_per_transaction[place]) is not None]
+    rungs = mine if len(mine) <= _NAMED else [mine[0], *mine[1 - _NAMED :]]
+    where = words.place(findings.baseline, first.place)
+    said = ", ".join(f"{title} {words.size(size)}" for title, size in rungs)
+    yield Brief(f"{work.article}{f' of {where}' if where else ''}: {said}")
     if len(ladders) > ON_A_TERMINAL:
         many = f"the write ladders of {len(ladders)} combinations are on the page and in --json"
         yield Sentences((many,), on=Surface.TERMINAL)
     else:
         yield from (_table(each, work, Surface.TERMINAL) for each in ladders)
     yield from folded([_table(each, work, Surface.PAGE) for each in ladders])
-    first = "from a row version down to the flash" if work.server_writes else "down to the flash"
+    first_rung = "from a row version down to the flash" if work.server_writes else "down to the flash"
     notes = (
-        f"{first}: means over the blocks, as in the table of costs",
+        f"{first_rung}: means over the blocks, as in the table of costs",
         "the block layer counts what reached the device in the window, late writes of the page cache and the file"
         " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that"
         " report them",
@@ -137,26 +128,14 @@ def _table(ladder: Ladder, work: Work, surface: Surface) -> Table:
     sources = surface is Surface.PAGE
     head = (f"bytes written per {work.name}", *map(words.headed, ladder.treatments), *(["source"] if sources else []))
     rows = [
-        (rung.title, *map(_shown, rung.bytes_per_transaction), *([rung.source] if sources else []))
+        (
+            rung.title,
+            *(NOT_AVAILABLE if size is None else words.size(size) for size in rung.bytes_per_transaction),
+            *([rung.source] if sources else []),
+        )
         for rung in ladder.rungs
     ]
     return Table(head, rows, ladder.place, on=surface, whole=True)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {"ladders": findings.once(ladders_of)}
-
-
-def _brief(findings: "Findings") -> str:
-    """The first ladder's baseline, from its first rung that was measured to its last."""
-    for ladder in findings.once(ladders_of)[:1]:
-        place = ladder.treatments.index(findings.baseline)
-        mine = [(each.title, size) for each in ladder.rungs if (size := each.bytes_per_transaction[place]) is not None]
-        rungs = mine if len(mine) <= _NAMED else [mine[0], *mine[1 - _NAMED :]]
-        where = words.place(findings.baseline, ladder.place)
-        said = ", ".join(f"{title} {words.size(size)}" for title, size in rungs)
-        return f"{findings.work.article}{f' of {where}' if where else ''}: {said}"
-    return ""
-
-
-SECTION = Section("ladder", "The write ladder", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("ladder", "The write ladder", _describe, secondary=True)

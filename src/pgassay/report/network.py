@@ -6,15 +6,14 @@ use takes longer. It is an upper bound of what the cable itself costs, since bot
 with `load.host = ["loopback", …]` measures what they take without a cable.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.numbers import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.bottleneck import trips_of
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_arm, load_level, middle
 from pgassay.study.responses import Status
 
@@ -58,6 +57,11 @@ class Way:
     clock_offset_us: float | None
     clock_error_us: float | None
 
+    @property
+    def place(self) -> str:
+        """Treatment, condition and covariate; `the load` where the study has none of them."""
+        return words.place(self.treatment, self.condition, self.covariate) or "the load"
+
 
 def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
     """Every arm whose load reached its server over a network, in the order of the trials."""
@@ -76,36 +80,31 @@ def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(_of_run)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = ways(findings.run.trials)
     if not found:
         return
+    yield Values({"network": [asdict(each) for each in found]})
+    known = [each for each in found if each.latency_share is not None]
+    if known:
+        most = max(known, key=lambda each: each.latency_share or 0.0)
+        trips, trip_us = words.number(most.trips_per_transaction), words.number(most.round_trip_us)
+        told = f"{trips} round trips of {trip_us} us take {words.share(most.latency_share)} of a latency"
+        yield Brief(told if len(found) == 1 else f"{told} with {most.place}, where they take most")
     head = [
         "", "host of the load", "round trip, us", "shortest, us", "trips", "latency, ms", "on the way", "client busy",
         "server's machine busy",
     ]  # fmt: skip
     rows = [
         [
-            _named(each), each.load_host or words.MISSING, words.number(each.round_trip_us),
+            each.place, each.load_host or words.MISSING, words.number(each.round_trip_us),
             words.number(each.shortest_trip_us), words.number(each.trips_per_transaction),
-            words.number(each.latency_ms), _share(each.latency_share), _share(each.client_busy_share),
-            _share(each.server_busy_share),
+            words.number(each.latency_ms), words.share(each.latency_share), words.share(each.client_busy_share),
+            words.share(each.server_busy_share),
         ]
         for each in found
     ]  # fmt: skip
     yield Table(head, rows, notes=(*_NOTES, *_clocks(found)))
-
-
-def _of_run(findings: "Findings") -> tuple[Way, ...]:
-    return ways(findings.run.trials)
-
-
-def _named(way: Way) -> str:
-    return words.place(way.treatment, way.condition, way.covariate) or "the load"
-
-
-def _share(value: float | None) -> str:
-    return words.MISSING if value is None else per_cent(value, 1)
 
 
 def _clocks(found: Sequence[Way]) -> Iterator[str]:
@@ -123,22 +122,4 @@ def _clocks(found: Sequence[Way]) -> Iterator[str]:
         )
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(_of_run)
-    return {"network": [asdict(each) for each in found]} if found else {}
-
-
-def _brief(findings: "Findings") -> str:
-    found = findings.once(_of_run)
-    known = [each for each in found if each.latency_share is not None]
-    if not known:
-        return ""
-    most = max(known, key=lambda each: each.latency_share or 0.0)
-    trips = words.number(most.trips_per_transaction)
-    told = (
-        f"{trips} round trips of {words.number(most.round_trip_us)} us take {_share(most.latency_share)} of a latency"
-    )
-    return told if len(found) == 1 else f"{told} with {_named(most)}, where they take most"
-
-
-SECTION = Section("network", "The network", _blocks, _plain, secondary=True, link="Network", brief=_brief)
+SECTION = Section("network", "The network", _describe, secondary=True, link="Network")

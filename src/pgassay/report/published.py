@@ -14,7 +14,7 @@ told one by one, of many the lowest and the highest. What this run cannot say ha
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, TypedDict
 
@@ -35,12 +35,12 @@ from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
-from pgassay.report.fitted import FITTED, fitted, text_of
-from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
+from pgassay.report.bottleneck import Processors
+from pgassay.report.curves import Scaling, describes
+from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import middle
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim, Published, PublishedFigure
@@ -49,7 +49,6 @@ from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
-
 
 MOST = 4
 """Places that are told one by one."""
@@ -232,7 +231,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
     beside_cells = {figure.column for row in published for figure in row.figures}
     named = any(row.treatment for row in published)
-    heads = [head for column in columns for head in (column, *([_here(column)] if column in beside_cells else []))]
+    heads = [head for column in columns for head in (column, *([f"here: {column}"] if column in beside_cells else []))]
     behind = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
     effects: dict[str, tuple[Effect, ...]] = {}
     rows: list[tuple[str | Cell, ...]] = []
@@ -258,10 +257,6 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((note,), small=True, on=Surface.PAGE)
 
 
-def _here(column: str) -> str:
-    return f"here: {column}"
-
-
 def _own_cell(findings: "Findings", row: Published, column: str) -> str | Cell:
     """What was measured beside one cell; a dash with the reason where nothing was."""
     found = [each for figure in row.figures if figure.column == column for each in beside(findings, figure)]
@@ -281,13 +276,9 @@ def _told(findings: "Findings", row: Published) -> str:
     label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
     parts = []
     for column in dict.fromkeys(column for column, _ in own):
-        said = "; ".join(_said(each) for other, each in own if other == column)
+        said = "; ".join(each.text or f"not measured ({each.why})" for other, each in own if other == column)
         parts.append(f"{column} {row.cells[column]}, here {said}" if column else f"here {said}")
     return f"{label}: {'; '.join(parts)}" if label else "; ".join(parts)
-
-
-def _said(own: Own) -> str:
-    return own.text or f"not measured ({own.why})"
 
 
 def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str | Cell, ...]:
@@ -297,7 +288,7 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
     if response is None or not row.treatment:
         return missing
     named = needed_parts(row.treatment, findings.study)
-    fitting = [each for each in findings.summaries(response) if named <= _levels(each) and each.n]
+    fitting = [each for each in findings.summaries(response) if named <= parts_of(each.place.name) and each.n]
     if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
         return missing
     (mine,) = fitting
@@ -314,39 +305,15 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
     )
 
 
-def _levels(summary: Summary) -> frozenset[str]:
-    label = summary.place.name
-    return parts_of(label)
-
-
 def plain(findings: "Findings") -> Sequence[Mapping[str, object]]:
-    """The rows and what was measured beside them, as JSON has them."""
-    return [
-        {"cells": dict(row.cells), "here": [_plain_claim(*each) for each in _owned(findings, row)]}
-        for row in findings.study.published
-    ]
-
-
-def _owned(findings: "Findings", row: Published) -> Iterator[tuple[str, Own]]:
-    """What was measured beside a row, with the column that it is beside; empty for the row as a whole."""
-    if row.treatment:
-        yield from (("", each) for each in of_row(findings, row))
-    for figure in row.figures:
-        yield from ((figure.column, each) for each in beside(findings, figure))
-
-
-def _plain_claim(column: str, own: Own) -> Mapping[str, object]:
-    return {
-        "column": column,
-        "named": own.named,
-        "response": own.response,
-        "place": own.place,
-        "estimate": own.estimate,
-        "low": own.low,
-        "high": own.high,
-        "text": own.text,
-        "why": own.why,
-    }
+    """The rows and what was measured of each, as JSON has them; no column where it is of the row as a whole."""
+    rows = []
+    for row in findings.study.published:
+        own = [("", each) for each in of_row(findings, row)] if row.treatment else []
+        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+        here = [{"column": column, "named": each.named, **asdict(each)} for column, each in own]
+        rows.append({"cells": dict(row.cells), "here": here})
+    return rows
 
 
 SHOWN = 3
@@ -361,9 +328,13 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     study = findings.study
     if findings.unmeasured and not claim.untestable:
         return claims.not_testable(claim, findings.unmeasured)
-    of_fit = _of_fit(findings, claim)
-    if of_fit is not None:
-        return of_fit
+    if claim.response in FITTED and not claim.untestable:
+        fit = fitted(findings, claim.response, claim.treatment)
+        return (
+            claims.not_testable(claim, fit)
+            if isinstance(fit, str)
+            else claims.judge_range(claim, fit.value, fit.low, fit.high)
+        )
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, absent_levels(absent, claims.undeclared(claim, study)))
@@ -389,7 +360,10 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         verdict=_verdict(findings, effect) if baseline == findings.baseline else None,
         repeatable=not findings.imported,
     )
-    return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
+    if found.mark is not Mark.CONTRADICTED or effect is None:
+        return found
+    reasons = (_foreseen(findings, claim), _beside(findings, effect, baseline or findings.baseline))
+    return replace(found, why="; ".join(filter(None, reasons)))
 
 
 class _Size(TypedDict):
@@ -477,24 +451,6 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     return ClaimJudgement(claim, mark, f"{mark}: {found}", why=why)
 
 
-def _of_fit(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
-    """The mark of a claim on a fitted figure, by the fit's interval; None for a claim on a response."""
-    if claim.response not in FITTED or claim.untestable:
-        return None
-    found = fitted(findings, claim.response, claim.treatment)
-    if isinstance(found, str):
-        return claims.not_testable(claim, found)
-    return claims.judge_range(claim, found.value, found.low, found.high)
-
-
-def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, baseline: str) -> str:
-    """One sentence for a contradicted claim; empty for any other, or where nothing is known."""
-    if judged.mark is not Mark.CONTRADICTED or effect is None:
-        return ""
-    reasons = [_foreseen(findings, judged.claim), _beside(findings, effect, baseline)]
-    return "; ".join(each for each in reasons if each)
-
-
 def _foreseen(findings: "Findings", claim: Claim) -> str:
     """The study's words, each `{response}` in them as the median that the claim's treatment had here."""
     named = needed_parts(claim.treatment, findings.study)
@@ -542,22 +498,21 @@ def _chosen_here(findings: "Findings") -> str:
     return f"chosen by pgassay, since the authors do not give it: {', '.join(listed)}"
 
 
-def _otherwise(findings: "Findings") -> str:
-    """What an as-published study does not do as its authors did; empty where that is nothing."""
-    return f"not as published: {'; '.join(findings.study.differs)}" if findings.study.differs else ""
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences((_chosen_here(findings), _otherwise(findings)), small=True)
-    if findings.study.published:
+def _describe(findings: "Findings") -> Iterator[Part]:
+    study = findings.study
+    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": plain(findings)})
+    differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
+    yield Sentences((_chosen_here(findings), differs), small=True)
+    if study.published:
         yield from blocks(findings)
     if not findings.claims:
         return
+    marks = Counter(str(judged.mark) for judged in findings.claims)
+    on_model = f" (on a {study.model.label})" if study.model is not None else ""
+    yield Brief(f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}{on_model}")
+    if study.model is not None:
+        yield Sentences((f"judged on a {study.model.label}, not at the size that was published",), small=True)
     rows = []
-    model = findings.study.model
-    here = "here" if model is None else f"here, {model.label}"
-    if model is not None:
-        yield Sentences((f"judged on a {model.label}, not at the size that was published",), small=True)
     for judged in findings.claims:
         text = judged.text.removeprefix(f"{judged.mark}: ")
         found = Cell(judged.mark, f"{text}; why: {judged.why}" if judged.why else text, badge=True)
@@ -565,32 +520,83 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
+    here = "here" if study.model is None else f"here, {study.model.label}"
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
 
 
-def _brief(findings: "Findings") -> str:
-    marks = Counter(str(judged.mark) for judged in findings.claims)
-    model = f" (on a {findings.study.model.label})" if findings.study.model is not None else ""
-    return f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}{model}" if marks else ""
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
+def _claim_values(judged: ClaimJudgement) -> dict[str, object]:
     return {
-        "claims": [
-            {
-                "text": judged.claim.text,
-                "source": judged.claim.source,
-                "mark": judged.mark,
-                "found": judged.text,
-                "magnitude": judged.claim.magnitude,
-                "low": judged.claim.low,
-                "high": judged.claim.high,
-                "why": judged.why,
-            }
-            for judged in findings.claims
-        ],
-        "published": plain(findings),
+        "text": judged.claim.text,
+        "source": judged.claim.source,
+        "mark": judged.mark,
+        "found": judged.text,
+        "magnitude": judged.claim.magnitude,
+        "low": judged.claim.low,
+        "high": judged.claim.high,
+        "why": judged.why,
     }
 
 
-SECTION = Section("published", "Published figures", _blocks, _plain, link="Published figures", brief=_brief)
+SECTION = Section("published", "Published figures", _describe, link="Published figures")
+
+
+KINK, YARDSTICK_KINK = "kink_per_core", "kink_per_core_of_yardstick"
+GAIN, YARDSTICK_GAIN = "smt_gain", "smt_gain_of_yardstick"
+FITTED = (KINK, GAIN, YARDSTICK_GAIN, YARDSTICK_KINK)
+"""Their names."""
+_OF_YARDSTICK = (YARDSTICK_KINK, YARDSTICK_GAIN)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A figure of a fit with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
+    """The figure of this name, of the first curve that has these levels; or why there is none."""
+    curves = findings.yardsticks if name in _OF_YARDSTICK else findings.scalings
+    wanted = needed_parts(treatment, findings.study)
+    curve = next((each for each in curves if wanted <= _names(each)), None)
+    if curve is not None and curve.kink is not None and not describes(curve.kink):
+        return f"two lines fit that curve badly, points lie {per_cent(curve.kink.misfit)} off them"
+    if curve is None or curve.kink is None:
+        return "this run has too few points of that curve"
+    if name in (KINK, YARDSTICK_KINK):
+        return _kink(curve, findings.processors)
+    return _gain(curve, findings.processors)
+
+
+def text_of(name: str, found: Fitted) -> str:
+    """The figure as a reader sees it."""
+    if name in (KINK, YARDSTICK_KINK):
+        shown = [words.number(each) for each in (found.value, found.low, found.high)]
+        return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
+    shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
+    return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
+
+
+def _kink(curve: Scaling, processors: Processors) -> Fitted | str:
+    found, cores = curve.kink, processors.cores
+    if cores is None:
+        return "the record does not tell the physical cores"
+    if found is None or not found.located:
+        return f"no kink is located up to {curve.upto:g} clients"
+    return Fitted(found.at.value / cores, found.at.low / cores, found.at.high / cores)
+
+
+def _gain(curve: Scaling, processors: Processors) -> Fitted | str:
+    threads = processors.threads_per_core
+    if threads is None or threads <= 1.0:
+        return "this machine shows one hardware thread a core"
+    if curve.kink is None or not curve.kink.located:
+        return f"no kink is located up to {curve.upto:g} clients"
+    gain = curve.kink.gain
+    return Fitted(gain.value, gain.low, gain.high)
+
+
+def _names(curve: Scaling) -> frozenset[str]:
+    return parts_of(curve.treatment) | parts_of(curve.condition)

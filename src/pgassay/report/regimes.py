@@ -5,13 +5,15 @@ Configuration"), so its trials are counted apart.
 """
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
+from math import isfinite, prod
 
+from pgassay.analysis.factorial import confounded
 from pgassay.analysis.numbers import per_cent
+from pgassay.design.blocks import cautions
 from pgassay.record.values import TrialRecord
-from pgassay.report.service_times import slowed
+from pgassay.report.drives import slowed
 from pgassay.study.drives import dilation
-from pgassay.study.model import PAIRED
+from pgassay.study.model import PAIRED, Study
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 from pgassay.study.responses import Status
 from pgassay.study.work import TRANSACTION, Work
@@ -101,3 +103,55 @@ def _cut_off(trials: Sequence[TrialRecord]) -> str:
         return ""
     most = f"up to {per_cent(max(much))} of the window"
     return f"; {len(much)} of {len(shares)} windows end inside one more cycle, {most}"
+
+
+TRANSACTIONS = "load.transactions"
+EQUAL_WORK = {"build.block_size": "page-size-costs", "table.fillfactor": "fillfactor-costs"}
+"""The built-in study that compares levels of a factor at equal work."""
+
+
+def layout(study: Study) -> str:
+    """Are several factors crossed, linked, or only partly combined? Empty for one factor."""
+    if len(study.factors) < 2:
+        return ""
+    named = " and ".join(study.factors)
+    together = confounded(
+        {each.name: {name: level.typed for name, level in each.levels.items()} for each in study.treatments}
+    )
+    if together:
+        return f"linked: {'; '.join(together)}"
+    used = [{each.levels[name].typed for each in study.treatments if name in each.levels} for name in study.factors]
+    if len(study.treatments) == prod(len(levels) for levels in used):
+        return (
+            f"crossed: every level of {named} was run with every other, so main effects and interaction can be"
+            " separated"
+        )
+    return (
+        f"partly crossed: only some combinations of {named} were run; main effects come from pairs that differ in one"
+        " factor"
+    )
+
+
+def equality(study: Study, work: Work) -> str:
+    """What was equal between the treatments when costs were taken: the transactions, the time, or that differed."""
+    if work.equality:
+        return work.equality
+    where = study.fixed.get(TRANSACTIONS)
+    if TRANSACTIONS in (*study.factors, *study.conditions, *study.covariates):
+        return "costs of a transaction are compared at equal work where transactions are counted, else at equal time"
+    if where is not None and where.typed != "none":
+        return f"costs are compared at equal work: {where.typed} transactions of each client in every trial"
+    if study.fixed.get("load.rate") is not None and study.fixed["load.rate"].typed != "none":
+        return "costs are compared at equal time and at an equal offered rate"
+    text = (
+        "costs are compared at equal time, so a faster treatment did more between checkpoints, which makes it cheaper"
+    )
+    studies = [EQUAL_WORK[name] for name in study.factors if name in EQUAL_WORK]
+    return f"{text} (at equal work: pgassay run {studies[0]})" if len(studies) == 1 else text
+
+
+def order(study: Study) -> str:
+    """In which order a block ran its treatments; a factor that chance did not order is named with what that costs."""
+    if not study.design.fixed_order:
+        return "every treatment ran once in random order"
+    return f"every treatment ran once; {'; '.join(cautions(study))}"

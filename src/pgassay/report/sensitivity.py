@@ -4,7 +4,7 @@ For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootst
 spreads against the baseline.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.json_values import place_values
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
@@ -54,10 +54,21 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
+    plain = [
+        {
+            **place_values(check.effect),
+            "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
+            "bootstrap": check.bootstrap and asdict(check.bootstrap),
+            "instability": check.instability and asdict(check.instability),
+        }
+        for check in found
+    ]
+    yield Values({"beside": {"comparisons": plain}})
     if not found:
         return
+    yield Brief(_agreement(findings, found))
     head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
     rows = [
         (
@@ -93,27 +104,11 @@ def _spread(found: Instability | None) -> str:
     return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {
-        "beside": {
-            "comparisons": [
-                {
-                    **place_values(check.effect),
-                    "hodges_lehmann": None if check.hodges_lehmann is None else asdict(check.hodges_lehmann),
-                    "bootstrap": None if check.bootstrap is None else asdict(check.bootstrap),
-                    "instability": None if check.instability is None else asdict(check.instability),
-                }
-                for check in findings.once(checks)
-            ],
-        }
-    }
-
-
-def _brief(findings: "Findings") -> str:
+def _agreement(findings: "Findings", found: Sequence[Check]) -> str:
     """In how many comparisons other methods leave out no difference, as the verdict does or does not."""
     kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
     alike, judged = 0, 0
-    for check in findings.once(checks):
+    for check in found:
         robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
         kind = kinds[check.effect.place]
         if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
@@ -125,6 +120,4 @@ def _brief(findings: "Findings") -> str:
     return f"other methods agree with the verdict in {alike} of {words.counted(judged, 'comparison')}"
 
 
-SECTION = Section(
-    "sensitivity", "Sensitivity checks", _blocks, _plain, secondary=True, link="Sensitivity", brief=_brief
-)
+SECTION = Section("sensitivity", "Sensitivity checks", _describe, secondary=True, link="Sensitivity")

@@ -15,10 +15,10 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
 from pgassay.record.statements import StatementRecord, statements
-from pgassay.report import latencies, words
-from pgassay.report.case import Headline, Text
+from pgassay.report import measurements, words
+from pgassay.report.answer import Headline, Text
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Code, Folded, Section, Sentences, Table
+from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
@@ -81,7 +81,13 @@ def of_run(findings: "Findings") -> Statements:
     tried = {each.script: each for each in statements(findings.run)}
     known = [each for each in _effects(findings, tried) if each.effect.blocks]
     worst_first = sorted(known, key=lambda each: (not each.slower, -each.effect.estimate))
-    return Statements(tuple(worst_first), tuple(_wrong(findings, tried)), tried)
+    wrong = [
+        WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
+        for each in tried.values()
+        for arm in findings.study.arms
+        if each.differs(arm.name, baseline := _baseline_of(findings, arm.place))
+    ]
+    return Statements(tuple(worst_first), wrong, tried)
 
 
 def _scripts(findings: "Findings") -> Sequence[str]:
@@ -93,7 +99,7 @@ def _scripts(findings: "Findings") -> Sequence[str]:
 
 
 def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[StatementEffect]:
-    scripts, kept = _scripts(findings), findings.once(latencies.kept)
+    scripts, kept = _scripts(findings), findings.once(measurements.latencies_of)
     places = [arm.place for arm in findings.study.arms]
     compared = sum(place.treatment != findings.baseline for place in places)
     if len(scripts) < 2 or not compared:
@@ -117,14 +123,6 @@ def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iter
         )
         text = tried[script].text if script in tried else script
         yield from (StatementEffect(script, text, each) for each in found)
-
-
-def _wrong(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[WrongAnswer]:
-    for each in tried.values():
-        for arm in findings.study.arms:
-            baseline = _baseline_of(findings, arm.place)
-            if each.differs(arm.name, baseline):
-                yield WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
 
 
 def _baseline_of(findings: "Findings", place: Place) -> str:
@@ -196,33 +194,43 @@ def doubts(findings: "Findings") -> Iterator[str]:
         told.setdefault(each.place.name, []).append(each)
     for arm, wrong in told.items():
         many = words.counted(len(wrong), "statement")
-        yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {_rows(wrong[0])}"
+        said = f"{_short(wrong[0].text)} {wrong[0].rows:,} instead of {wrong[0].baseline_rows:,}"
+        yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {said}"
 
 
-def _rows(wrong: WrongAnswer) -> str:
-    return f"{_short(wrong.text)} {wrong.rows:,} instead of {wrong.baseline_rows:,}"
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     found = findings.once(of_run)
+    if found.effects or found.tried:
+        yield Values({"statements": _values(found)})
     if found.wrong:
-        yield _wrong_table(found.wrong)
+        rows = [
+            (_short(each.text, _LONG), each.place.name, f"{each.calls:,}", f"{each.baseline_rows:,}", f"{each.rows:,}")
+            for each in found.wrong
+        ]
+        head = ("statement", "with", "calls", "rows with the baseline", "rows")
+        note = "each was asked with the same values, on a clone of the same data, before the run"
+        yield Table(head, rows, "Statements whose answers differ", (note,), whole=True)
     if not found.effects:
         return
-    yield Sentences((_counted(found),))
+    slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
+    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
+    counted = (
+        f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
+    )
+    yield Brief(counted)
+    yield Sentences((counted,))
     worst = found.effects[:SHOWN]
     yield _table(worst, "The worst statements" if len(found.effects) > SHOWN else "Statements")
-    yield from _plans(findings, worst, found.tried)
+    for each in worst:
+        plans = found.tried[each.script].plans if each.script in found.tried else {}
+        mine = each.effect.place
+        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
+        if both:
+            yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
     if len(found.effects) > SHOWN:
         every = _table(found.effects, "All statements")
         yield Folded(every.title, (every,))
     yield Sentences((f"in brackets: {found.effects[0].effect.method}",), small=True)
-
-
-def _counted(found: Statements) -> str:
-    slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
-    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
-    return f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
 
 
 def _table(effects: Sequence[StatementEffect], title: str) -> Table:
@@ -238,58 +246,22 @@ def _table(effects: Sequence[StatementEffect], title: str) -> Table:
     return Table(("statement", "with", "baseline", "mean latency"), rows, title=title, whole=True)
 
 
-def _wrong_table(wrong: Sequence[WrongAnswer]) -> Table:
-    rows = [
-        (_short(each.text, _LONG), each.place.name, f"{each.calls:,}", f"{each.baseline_rows:,}", f"{each.rows:,}")
-        for each in wrong
-    ]
-    return Table(
-        ("statement", "with", "calls", "rows with the baseline", "rows"),
-        rows,
-        title="Statements whose answers differ",
-        notes=("each was asked with the same values, on a clone of the same data, before the run",),
-        whole=True,
-    )
-
-
-def _plans(
-    findings: "Findings", effects: Sequence[StatementEffect], tried: Mapping[str, StatementRecord]
-) -> Iterator[Block]:
-    """The plans of the worst statements, with the baseline and with the treatment."""
-    for each in effects:
-        plans = tried[each.script].plans if each.script in tried else {}
-        mine = each.effect.place
-        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
-        if both:
-            yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
-
-
-def _brief(findings: "Findings") -> str:
-    found = findings.once(of_run)
-    return _counted(found) if found.effects else ""
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(of_run)
-    if not (found.effects or found.tried):
-        return {}
+def _values(found: Statements) -> dict[str, object]:
     return {
-        "statements": {
-            "effects": [
-                {"script": each.script, "statement": each.text, **effect_values(each.effect)} for each in found.effects
-            ],
-            "other_rows": [
-                {
-                    "statement": each.text,
-                    "arm": each.place.name,
-                    "calls": each.calls,
-                    "baseline_rows": each.baseline_rows,
-                    "rows": each.rows,
-                }
-                for each in found.wrong
-            ],
-        }
+        "effects": [
+            {"script": each.script, "statement": each.text, **effect_values(each.effect)} for each in found.effects
+        ],
+        "other_rows": [
+            {
+                "statement": each.text,
+                "arm": each.place.name,
+                "calls": each.calls,
+                "baseline_rows": each.baseline_rows,
+                "rows": each.rows,
+            }
+            for each in found.wrong
+        ],
     }
 
 
-SECTION = Section("statements", "Statements", _blocks, _plain, secondary=True, link="Statements", brief=_brief)
+SECTION = Section("statements", "Statements", _describe, secondary=True, link="Statements")

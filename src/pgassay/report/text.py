@@ -4,16 +4,17 @@ The screen is k6's and hyperfine's: what was found, how sure that is, why, what 
 Where it does not fit into `LINES`, the longest part says how much more there is.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.outgoing import lines
-from pgassay.report import contents, doubts, power_cuts, verdict, words
-from pgassay.report.arrangement import arranged
-from pgassay.report.reasons import reasons
-from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts
+from pgassay import __version__
+from pgassay.outgoing import lines, visible
+from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
+from pgassay.report.headline import reasons
+from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts, arranged
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -193,3 +194,60 @@ def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str
             for cell, width, right in zip(row, widths, numeric, strict=True)
         ]
         yield (indent + "  ".join(cells)).rstrip()
+
+
+_NUMBERED = "|".join(rf"(?<=^\d{{{digits}}})" for digits in range(1, 10))
+_MARKUP = re.compile(rf"[\\`*_\[\]|~$@#]|:(?=//)|(?<=\bwww)\.|^[=+-]|(?:{_NUMBERED})[.)]", re.IGNORECASE)
+"""What GitHub would take for markup, mathematics, a mention or a link; at the beginning also for a list."""
+
+
+def markdown(findings: "Findings") -> str:
+    """Headline, verdicts, thresholds, reasons and doubts, ending with a newline."""
+    return "\n".join(_markdown_lines(findings)) + "\n"
+
+
+def _markdown_lines(findings: "Findings") -> Iterator[str]:
+    yield f"## {escaped(findings.study.title)}"
+    answers = [section for section in contents.sections() if section.name == HEADLINE]
+    yield from _paragraphs(block for section in answers for block in section.shown(findings, Surface.TERMINAL))
+    shown = verdict.SECTION.shown(findings, Surface.TERMINAL)
+    rows = [row for block in shown if isinstance(block, Verdicts) for row in block.rows]
+    if rows:
+        against = f"{findings.primary.title} against {findings.baseline}"
+        subject = power_cuts.question(findings) if power_cuts.decide(findings) else against
+        yield from ("", f"### {escaped(words.capital(subject))}", "")
+        head = ("treatment", "effect", "verdict", "blocks")
+        cells = [(row.place, row.effect, row.text, row.blocks) for row in rows]
+        said = [place for place in range(len(head)) if any(row[place] for row in cells)]
+        yield from _markdown_table([head[place] for place in said], [[row[place] for place in said] for row in cells])
+    for table in decide.blocks(findings):
+        if isinstance(table, Table):
+            yield from ("", f"### {escaped(table.title)}", "", *_markdown_table(table.head, table.rows))
+    yield from _markdown_list("Why", reasons(findings))
+    yield from _markdown_list("What to distrust", doubts.reasons(findings))
+    yield from ("", f"Run {escaped(findings.run.path.name)}, pgassay {escaped(__version__)}")
+
+
+def _paragraphs(blocks: Iterable[Block]) -> Iterator[str]:
+    for block in blocks:
+        if isinstance(block, Sentences):
+            for text in filter(None, block.texts):
+                yield from ("", escaped(words.sentence(text)) + ("" if block.small else "."))
+
+
+def _markdown_list(title: str, texts: Sequence[str]) -> Iterator[str]:
+    if texts:
+        yield from ("", f"### {title}", "", *(f"- {escaped(text)}" for text in texts))
+
+
+def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(map(escaped, head))} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(escaped(str(cell)) for cell in row)} |"
+
+
+def escaped(text: str) -> str:
+    """The text as Markdown that shows it letter by letter, on one line."""
+    line = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", line)

@@ -11,13 +11,12 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
-from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.case import listed
+from pgassay.report.answer import listed
 from pgassay.report.costs import typical
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import timed
 from pgassay.study.levels import Cell, Level, Place
@@ -177,8 +176,17 @@ def apart(one: Point, other: Point) -> bool:
     return bool(refusal_of_speed(one.levels, other.levels, (one.service_error, other.service_error)))
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    for each in findings.once(tradeoffs):
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = findings.once(tradeoffs)
+    yield Values({"tradeoff": [_values(each) for each in found]})
+    if not found:
+        return
+    kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))  # of the first place
+    named = ((said, [name for name, on in found[0].on_front.items() if on is kind]) for said, kind in kinds)
+    parts = [f"{said}: {listed(names)}" for said, names in named if names]
+    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
+    yield Brief(f"by space and speed alone {'; '.join(parts)}{others}" if parts else "")
+    for each in found:
         yield _table(findings, each)
 
 
@@ -189,17 +197,18 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
     rows = []
     for each in every:
         first = next(other for other in every if not apart(other, each))
-        life = (_number(each.means["write_amplification"]), _years(each.life_years)) if flash else ()
+        years = each.life_years
+        life = words.MISSING if years is None else f"{years:.2g} years" if years < 99.5 else f"{years:,.0f} years"
         rows.append(
             (
                 each.name,
-                words.MISSING if each.space_bytes is None else words.size(each.space_bytes),
+                words.size(each.space_bytes),
                 _times(findings, found, found.space, each.name, findings.baseline),
-                _number(each.speed),
+                words.number(each.speed),
                 _times(findings, found, found.speed, each.name, first.name),
-                _share(each.means["hot_share"]),
-                _bytes(each.means["wal_bytes_per_transaction"]),
-                *life,
+                words.share(each.means["hot_share"]),
+                words.size(each.means["wal_bytes_per_transaction"]),
+                *((words.number(each.means["write_amplification"]), life) if flash else ()),
                 _ON_FRONT[found.on_front[each.name]],
             )
         )
@@ -221,18 +230,6 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
     return Table(head, rows, found.place, notes)
 
 
-def _number(value: float | None) -> str:
-    return words.MISSING if value is None else words.number(value)
-
-
-def _share(value: float | None) -> str:
-    return words.MISSING if value is None else per_cent(value, 1)
-
-
-def _bytes(value: float | None) -> str:
-    return words.MISSING if value is None else words.size(value)
-
-
 def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str, against: str) -> str:
     """How many times as much as another treatment has: the estimate that a verdict on the two would have."""
     if treatment == against:
@@ -244,47 +241,26 @@ def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str,
     return words.MISSING if effect is None or not isfinite(effect.estimate) else f"×{effect.estimate:.2f}"
 
 
-def _years(value: float | None) -> str:
-    return words.MISSING if value is None else f"{value:.2g} years" if value < 99.5 else f"{value:,.0f} years"
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
+def _values(found: Tradeoff) -> dict[str, object]:
     """Every treatment's means, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
     return {
-        "tradeoff": [
+        "condition": found.condition,
+        "covariate": found.covariate,
+        "space": found.space,
+        "speed": found.speed,
+        "cycles": CYCLES,
+        "points": [
             {
-                "condition": each.condition,
-                "covariate": each.covariate,
-                "space": each.space,
-                "speed": each.speed,
-                "cycles": CYCLES,
-                "points": [
-                    {
-                        "treatment": point.name,
-                        "space": point.space_bytes,
-                        "speed": point.speed,
-                        "on_the_front": each.on_front[point.name],
-                        "life_years": point.life_years,
-                        **{name: point.means.get(name) for name in _SHOWN},
-                    }
-                    for point in each.points
-                ],
+                "treatment": point.name,
+                "space": point.space_bytes,
+                "speed": point.speed,
+                "on_the_front": found.on_front[point.name],
+                "life_years": point.life_years,
+                **{name: point.means.get(name) for name in _SHOWN},
             }
-            for each in findings.once(tradeoffs)
-        ]
+            for point in found.points
+        ],
     }
 
 
-def _brief(findings: "Findings") -> str:
-    """What is on the front of the first place, and at how many others there is one."""
-    found = findings.once(tradeoffs)
-    parts = []
-    for each in found[:1]:
-        kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))
-        named = ((said, [name for name, on in each.on_front.items() if on is kind]) for said, kind in kinds)
-        parts += [f"{said}: {listed(names)}" for said, names in named if names]
-    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
-    return f"by space and speed alone {'; '.join(parts)}{others}" if parts else ""
-
-
-SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("tradeoff", "Space against speed", _describe, secondary=True)

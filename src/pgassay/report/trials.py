@@ -16,12 +16,67 @@ from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.seconds import has_seconds
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
+from pgassay.report.section import Brief, Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.levels import Arm, Cell, Place
+from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+
+def number_of(covariate: str) -> float | None:
+    """`load.clients=8` as 8; None for a label with several covariates, or without a number."""
+    _, _, value = covariate.partition("=")
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def in_order(covariates: Sequence[str]) -> tuple[str, ...]:
+    """The labels in order; they are given in the study's."""
+    numbers = {name: number_of(name) for name in covariates}
+    if any(number is None for number in numbers.values()):
+        return tuple(covariates)
+    return tuple(sorted(covariates, key=lambda name: numbers[name] or 0.0))
+
+
+class Remaining:
+    """What a run may still take at most, by what its trials took so far and what is left of its budget.
+
+    Empty where nothing is left, or nothing is known yet.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._design = study.design
+        self._arms = len(study.arms)
+        self._lengths_s: list[float] = []
+        self._used_s = 0.0
+        self._block = self._in_block = 0
+
+    def add(self, record: TrialRecord) -> None:
+        """A trial has ended."""
+        self._lengths_s.append(record.length_s)
+        self._used_s += record.length_s
+        self._in_block = self._in_block + 1 if record.block == self._block else 1
+        self._block = record.block
+
+    def used(self, seconds: float) -> None:
+        """So much of the budget is gone, preparations included."""
+        self._used_s = seconds
+
+    def drop(self) -> None:
+        """An arm has left."""
+        self._arms -= 1
+
+    def __str__(self) -> str:
+        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
+        left_s = trials * sum(self._lengths_s) / max(1, len(self._lengths_s))
+        if self._design.budget_s is not None:
+            left_s = min(left_s, max(0.0, self._design.budget_s - self._used_s))
+        return f"at most {words.duration(left_s)} left" if left_s > 0.0 else ""
+
 
 SHOWN = 400
 _SERVER_SAYS = re.compile(r"\b(ERROR|FATAL|PANIC):.*", re.DOTALL)
@@ -147,8 +202,11 @@ def shown(rows: Sequence[TrialRow]) -> tuple[TrialRow, ...]:
     return tuple(sorted(first, key=lambda row: row.number))
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     every = rows_of(findings.trials, findings.courses, findings.primary.name)
+    yield Values({"courses": every})
+    statuses = Counter(str(trial.status) for trial in findings.trials)
+    yield Brief(f"every trial: {', '.join(f'{count} {status}' for status, count in statuses.items())}")
     rows, course = shown(every), has_seconds(findings.run.responses)
     fewer = (
         f"{len(rows)} of {len(every)} trials: those that do not count or were not steady come first;"
@@ -158,13 +216,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     head += ["± error by its seconds", "course", "settled from"] if course else []
     cells = []
     for row in rows:
-        mine = [
-            str(row.number),
-            str(row.block),
-            row.place,
-            str(row.status),
-            words.quantity(row.value, findings.primary),
-        ]
+        value = words.quantity(row.value, findings.primary)
+        mine = [str(row.number), str(row.block), row.place, str(row.status), value]
         if course:
             cycle = f" ({words.duration(row.cycle_s)})" if row.cycle_s else ""
             mine += [words.number(row.error), f"{row.steadiness}{cycle}", words.duration(row.truncation_s)]
@@ -175,13 +228,4 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Folded(summary, (*notes, Table(head, cells, marked=marked)))
 
 
-def _brief(findings: "Findings") -> str:
-    statuses = Counter(str(trial.status) for trial in findings.trials)
-    return f"every trial: {', '.join(f'{count} {status}' for status, count in statuses.items())}"
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {"courses": rows_of(findings.trials, findings.courses, findings.primary.name)}
-
-
-SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE, brief=_brief)
+SECTION = Section("trials", "Trials", _describe, on=Surface.PAGE)

@@ -93,6 +93,11 @@ def byte_step(count: float) -> tuple[float, str]:
     return (1024.0, "kB") if count >= KB_FROM else (1.0, "B")
 
 
+def share(value: float | None, decimals: int = 1) -> str:
+    """A share in per cent; a dash for what is not known."""
+    return MISSING if value is None else per_cent(value, decimals)
+
+
 def quantity(value: float | None, response: Response) -> str:
     """A response's value with its unit where the unit is not plain from the column."""
     if value is None or not isfinite(value):
