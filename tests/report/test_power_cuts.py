@@ -80,7 +80,7 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
 
 
 def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
-    safe, unsafe = (found := headline.headline_of(Findings(run))).sentences
+    safe, unsafe = headline.headline_of(Findings(run)).sentences
     assert safe == (
         "on an emulated drive, safe: the baseline (0 of 60 cuts across 10 checkpoints lost or damaged anything: below"
         " 5.77 % a cut) and server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts across 10"
@@ -89,7 +89,6 @@ def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
     )
     assert unsafe.startswith("unsafe: server.full_page_writes=off (5 of 60 cuts did damage)")
     assert "drive.flush=lies (30 of 60 cuts did damage)" in unsafe
-    assert {"60", "5.77", "5", "30", "95", "10", "50"} <= {each.text for each in found.figures}
 
 
 def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
-from pgassay.analysis.curves import Curve, Point
+from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
@@ -22,11 +22,13 @@ from pgassay.record.journal import Kind as Entry
 from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, statements, words
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
+    PAID,
+    PAID_FIRST,
+    SAME,
     Case,
     Change,
     Disturbed,
     Headline,
-    Text,
     by_thresholds,
     choices,
     found_of,
@@ -43,17 +45,6 @@ from pgassay.study.units import format_bytes
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-_COSTS = (
-    "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
-    "disk_written_bytes_per_transaction",
-)  # fmt: skip
-"""Costs that a DBA pays for; the first that moved stands beside the secondary responses."""
-_SAME: Mapping[str, Sequence[str]] = {
-    "database_bytes": ("table_bytes", "index_bytes"),
-    "physical_bytes": ("database_bytes", "table_bytes", "index_bytes"),
-    "latency_p99_ms": ("latency_ms", "latency_p50_ms", "latency_p95_ms"),
-}
-"""A response and those that say the same again: one of them is enough for a headline."""
 _LOAD = {
     "load.scale": "scale", "load.warehouses": "warehouses", "load.tables": "tables", "load.rows": "rows each",
     "load.size": "table of", "load.file_size": "file of", "load.clients": "clients", "load.threads": "threads",
@@ -96,7 +87,7 @@ class Facts:
 def headline_of(findings: "Findings") -> Headline:
     """The headline of a run."""
     if findings.unmeasured:
-        return Headline([findings.unmeasured], ())
+        return Headline([findings.unmeasured])
     cuts = power_cuts.headline(findings)
     if cuts is not None and power_cuts.decide(findings):
         return cuts
@@ -108,7 +99,7 @@ def headline_of(findings: "Findings") -> Headline:
         return found
     # No badges: they would stand before what power cuts did, and are about the rest alone.
     first, *others = found.sentences
-    return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others), (*cuts.figures, *found.figures))
+    return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others))
 
 
 def case_of(findings: "Findings") -> Case:
@@ -202,7 +193,7 @@ def changes(findings: "Findings") -> Iterator[Change]:
         if each.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT) and each.effect.informative
     ]
     names = {each.response.name for each in named}
-    again = {other for name in names for other in _SAME.get(name, ())}
+    again = {other for name in names for other in SAME.get(name, ())}
     yield from _cost(findings, {*names, findings.study.primary}, failed)
     yield from (each for each in named if each.response.name not in again)
 
@@ -210,7 +201,7 @@ def changes(findings: "Findings") -> Iterator[Change]:
 def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:
     """Secondary responses of which nothing is known yet though there are blocks enough, with their treatments."""
     named = {response.name for response, _ in findings.secondary_verdicts}
-    again = {other for name in named for other in _SAME.get(name, ())}
+    again = {other for name in named for other in SAME.get(name, ())}
     for response, judged in findings.secondary_verdicts:
         still = [each for each in judged if each.verdict.kind is Kind.UNRESOLVED and each.effect.blocks >= FIRST_LOOK]
         if still and response.name not in again:
@@ -224,7 +215,7 @@ def _disturbed(findings: "Findings") -> Disturbed | None:
 
 
 def _cost(findings: "Findings", named_already: set[str], failed: set[Any]) -> Iterator[Change]:
-    for name in _COSTS:
+    for name in PAID:
         moved = [
             Change(findings.responses[name], effect)
             for effect in findings.costs
@@ -249,34 +240,26 @@ def _moved(findings: "Findings", effect: Effect) -> bool:
 
 def of_curves(findings: "Findings") -> Headline:
     """The headline of a study without comparisons: the best that was measured, how well it is known, what to do."""
-    text = Text()
     head = f"{place}, " if (place := label(findings)) else ""
-    capacities = disk.best(findings.trials)
-    if capacities:
-        first = head + _of_drive(capacities, text)
+    if capacities := disk.best(findings.trials):
+        first = f"in a second this drive at most {joined([_at_most(*each) for each in capacities.items()])}"
     else:
-        ranked = [each for curve in findings.curves if (each := _best(curve, findings.primary))]
-        if not ranked:
-            return Headline([f"{head}nothing was measured yet"], ())
-        first = head + "; ".join(_peak(findings, *each, text) for each in ranked[:_CURVES_MAX])
-        if len(ranked) > _CURVES_MAX:
-            rest = len(ranked) - _CURVES_MAX
-            first += f"; {text.count(rest, 'curves that are not named')} more {plural('curve', rest)} below"
-    sentences = [first, _known(findings, text), _then(findings, text)]
-    return Headline([each for each in sentences if each], text.figures)
+        peaks = [each for curve in findings.curves if (each := _peak(findings, curve))]
+        if not peaks:
+            return Headline([f"{head}nothing was measured yet"])
+        first = "; ".join(peaks[:_CURVES_MAX])
+        if len(peaks) > _CURVES_MAX:
+            rest = len(peaks) - _CURVES_MAX
+            first += f"; {rest} more {plural('curve', rest)} below"
+    return Headline([each for each in (head + first, _known(findings), _then(findings)) if each])
 
 
-def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
-    """What a drive does at most, of each kind."""
-    parts = []
-    for resource, (value, _) in found.items():
-        what = f"{resource.value}, a second"
-        if resource is Resource.WRITTEN_BYTES:
-            parts.append(f"writes {text.number(_bytes(value), value, what)}")
-        else:
-            does = "reads" if resource is Resource.READS else "flushes"
-            parts.append(f"{does} {text.number(rounded(value), value, what)} times")
-    return f"in a second this drive at most {joined(parts)}"
+def _at_most(resource: Resource, found: tuple[float, str]) -> str:
+    """What a drive does at most, of one kind."""
+    value, _ = found
+    if resource is Resource.WRITTEN_BYTES:
+        return f"writes {_bytes(value)}"
+    return f"{'reads' if resource is Resource.READS else 'flushes'} {rounded(value)} times"
 
 
 def _bytes(value: float) -> str:
@@ -285,90 +268,66 @@ def _bytes(value: float) -> str:
     return f"{rounded(value / divisor)} {step}"
 
 
-def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
-    points = [point for point in curve.points if point.value == point.value]
+def _peak(findings: "Findings", curve: Curve) -> str:
+    """The best point of a curve, with its interval and what stops the load there; empty where none was measured."""
+    response, points = findings.primary, [point for point in curve.points if point.value == point.value]
     if not points:
-        return None
-    chosen = min if response.better is Better.LOWER else max
-    return curve, chosen(points, key=lambda point: point.value)
-
-
-def _peak(findings: "Findings", curve: Curve, point: Point, text: Text) -> str:
-    """The best point of a curve, with its interval and what stops the load there."""
-    response, what = findings.primary, f"{findings.primary.name} {words.place(curve.treatment, curve.condition)}"
-    least = "lowest" if response.better is Better.LOWER else "highest"
-    value = _quantity(point.value, response, text, what)
-    shown = ""
-    if curves.has_band(point, response.scale):
-        ends = [
-            _number(end, response, text, f"{what}, {name}") for end, name in ((point.low, "low"), (point.high, "high"))
-        ]
-        shown = f" (between {ends[0]} and {ends[1]})"
-    where = words.place(curve.treatment, curve.condition)
-    stops = next(
-        (
-            each.diagnosis.cause
-            for each in findings.bottlenecks
-            if (each.treatment, each.condition, each.covariate) == (curve.treatment, curve.condition, point.covariate)
-        ),
-        "",
+        return ""
+    least = response.better is Better.LOWER
+    point = (min if least else max)(points, key=lambda point: point.value)
+    value, *ends = (
+        _bytes(each) if response.unit in words.BYTES else rounded(each) for each in (point.value, point.low, point.high)
     )
-    stopped = f", bottleneck: {stops}" if stops else ""
-    return f"{where}{': ' if where else ''}{least} measured {value}{shown} at {point.covariate}{stopped}"
-
-
-def _number(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _bytes(value) if response.unit in words.BYTES else rounded(value)
-    return text.number(shown, value, what)
-
-
-def _quantity(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _number(value, response, text, what)
     if response.unit in ("1/s", "count"):
-        return f"{shown} {response.title}"
-    return f"{response.title} {shown} {words.unit(response) if response.unit not in words.BYTES else ''}".strip()
+        value = f"{value} {response.title}"
+    else:
+        unit = "" if response.unit in words.BYTES else words.unit(response)
+        value = f"{response.title} {value} {unit}".strip()
+    shown = f" (between {ends[0]} and {ends[1]})" if curves.has_band(point, response.scale) else ""
+    spot = (curve.treatment, curve.condition, point.covariate)
+    same = (one for one in findings.bottlenecks if (one.treatment, one.condition, one.covariate) == spot)
+    stops = next((f", bottleneck: {one.diagnosis.cause}" for one in same), "")
+    where = words.place(curve.treatment, curve.condition)
+    found = f"{'lowest' if least else 'highest'} measured {value}{shown} at {point.covariate}{stops}"
+    return f"{where}: {found}" if where else found
 
 
-def _known(findings: "Findings", text: Text) -> str:
+def _known(findings: "Findings") -> str:
     """How many points are known to the asked resolution."""
     points = [point for curve in findings.curves for point in curve.points]
     resolution = findings.study.design.resolution
-    asked = text.number(f"{resolution * 100:.3g}", resolution, "the asked resolution")
+    asked = f"±{resolution * 100:.3g} %"
     if not any(point.bounded for point in points):
         most = max((point.blocks for point in points), default=0)
-        takes = text.count(FIRST_LOOK, "blocks that an interval takes")
-        run = f"{text.count(most, 'blocks of a point')} {'counts' if most == 1 else 'count'} so far"
-        return f"no point has an interval yet: it takes {takes} blocks, and {run}"
+        run = f"{most} {'counts' if most == 1 else 'count'} so far"
+        return f"no point has an interval yet: it takes {FIRST_LOOK} blocks, and {run}"
     good = sum(
         point.high / point.value - 1.0 <= resolution
         for point in points
         if point.value > 0.0 and point.bounded and curves.has_band(point, Scale.RATIO)
     )
     if good == len(points):
-        return f"every point is known to ±{asked} %"
-    known = text.count(good, f"points known to ±{asked} %")
-    return f"{known} of {text.count(len(points), 'points')} points {'is' if good == 1 else 'are'} known to ±{asked} %"
+        return f"every point is known to {asked}"
+    return f"{good} of {len(points)} points {'is' if good == 1 else 'are'} known to {asked}"
 
 
-def _then(findings: "Findings", text: Text) -> str:
+def _then(findings: "Findings") -> str:
     """Where the curves surely bend, or what a disk study saw of caches; before five blocks what an interval takes."""
     if found := decide.standings(findings):
-        return by_thresholds(found, text)
+        return by_thresholds(found)
     if findings.disk_signs:
-        return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs[:1]))
-    points = [point for curve in findings.curves for point in curve.points]
-    most = max((point.blocks for point in points), default=0)
+        return findings.disk_signs[0][1]
+    most = max((point.blocks for curve in findings.curves for point in curve.points), default=0)
     if most < FIRST_LOOK and findings.finished and not findings.imported:
-        more = FIRST_LOOK - most
-        blocks = f"{text.count(more, 'more blocks')} more {plural('block', more)}"
-        return f"run it again with a larger --budget or --blocks: it takes at least {blocks}"
+        more = words.counted(FIRST_LOOK - most, "more block")
+        return f"run it again with a larger --budget or --blocks: it takes at least {more}"
     bends = []
     for each in findings.scalings:
         kink = each.usable_kink
         if kink is not None and kink.located:
             where = words.place(each.treatment, each.condition) or "the curve"
-            at = [text.number(rounded(v), v, f"kink of {where}") for v in (kink.at.value, kink.at.low, kink.at.high)]
-            bends.append(f"{where} bends at {at[0]} (between {at[1]} and {at[2]}) clients")
+            at, low, high = map(rounded, (kink.at.value, kink.at.low, kink.at.high))
+            bends.append(f"{where} bends at {at} (between {low} and {high}) clients")
     return "; ".join(bends[:_CURVES_MAX])
 
 
@@ -438,7 +397,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     found, about = headline_of(findings), facts(findings)
     answer = {
         "sentences": [words.sentence(each) for each in found.sentences],
-        "figures": [asdict(each) for each in found.figures],
         "facts": {**asdict(about), "line": about.line},
     }
     yield Values({"headline": answer})
@@ -453,12 +411,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 SECTION = Section("headline", "Answer", _describe, open=True)
 
 SHOWN = 3
-_FIRST = (
-    "wal_bytes_per_transaction", "server_cpu_us_per_transaction", "hot_share", "nand_bytes_per_transaction",
-    "disk_written_bytes_per_transaction", "full_page_images_per_transaction", "disk_read_bytes_per_transaction",
-    "disk_flushes_per_transaction", "buffer_hit_share",
-)  # fmt: skip
-"""Costs that come before all others."""
+"""Reasons, for who reads no further."""
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
@@ -484,7 +437,7 @@ def cost_changes(findings: "Findings") -> Iterator[str]:
         known = moved.get(cost.response)
         if moved_surely(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
             moved[cost.response] = cost
-    for cost in sorted(moved.values(), key=lambda cost: (cost.response not in _FIRST, -size(cost))):
+    for cost in sorted(moved.values(), key=lambda cost: (cost.response not in PAID_FIRST, -size(cost))):
         response = findings.responses[cost.response]
         yield f"{response.title} {amount(cost, response)} with {cost.place.name}"
 

@@ -38,7 +38,7 @@ from pgassay.record.power_cuts import (
 )
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.answer import Headline, Text, joined, short
+from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
     Block,
     Brief,
@@ -295,69 +295,56 @@ def headline(findings: "Findings") -> Headline | None:
     every = findings.once(arms)
     if not every:
         return None
-    text = Text()
     sound = [each for each in every if not each.damage]
     tried = [each for each in sound if not each.coverage.untried]
-    said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe", text)]
+    said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe")]
     still = [each for each in tried if not each.verdict.settled]
     below = findings.study.design.risk_below
     limit = "" if below is None else f" (below {bound_per_cent(below)} % a cut)"
-    said.append(_safe(findings, still, f"not shown to be as safe as was asked for{limit}", text))
-    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried], text))
-    said.append(_unsafe(findings, [each for each in every if each.damage], text))
+    said.append(_safe(findings, still, f"not shown to be as safe as was asked for{limit}"))
+    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried]))
+    said.append(_unsafe(findings, [each for each in every if each.damage]))
     first, *others = filter(None, said)
-    return Headline([f"on an emulated drive, {first}", *others], text.figures)
+    return Headline([f"on an emulated drive, {first}", *others])
 
 
-def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str, text: Text) -> str:
+def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
     if not sound:
         return ""
-    parts = [_safe_part(called(findings, each), each, text, whole=not place) for place, each in enumerate(sound)]
-    sure = f"with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
-    margin = text.number(f"{MARGIN_NS // 1_000_000}", MARGIN_NS / 1e6, "time before a cut that is not judged, ms")
-    return f"{word}: {joined(parts)}, {sure}; {BLIND.replace(f'{MARGIN_NS // 1_000_000}', margin)}"
+    parts = [_safe_part(called(findings, each), each, whole=not place) for place, each in enumerate(sound)]
+    return f"{word}: {joined(parts)}, with {_SURE} % certainty; {BLIND}"
 
 
-def _not_tried(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
+def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
     """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
     by_reason: dict[str, list[str]] = {}
     for each in sound:
-        made = text.number(f"{len(each.cuts):,}", len(each.cuts), f"power cuts with {each.name}")
-        found = f"{called(findings, each)} (0 of {made} cuts {_found(each)})"
+        found = f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})"
         by_reason.setdefault(_untried(each), []).append(found)
     return "; ".join(f"{why}: {joined(parts)}" for why, parts in by_reason.items())
 
 
-def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
+def _safe_part(name: str, each: ArmCuts, *, whole: bool) -> str:
     """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
-    counted = each.risk.cuts
-    made = text.number(f"{counted:,}", counted, f"power cuts after a whole checkpoint with {each.name}")
-    bound = text.number(bound_per_cent(each.risk.upper), each.risk.upper, f"bound of damage with {each.name}")
     did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
     lost = ""
     if each.loss_ms:
-        lost_ms = text.number(words.number(each.loss_ms), each.loss_ms, f"commits lost with {each.name}, ms")
-        lost = f"; at most the last {lost_ms} ms of commits were lost, as its settings allow"
+        lost = f"; at most the last {words.number(each.loss_ms)} ms of commits were lost, as its settings allow"
     checkpoints = each.coverage.checkpoints
-    across = text.number(f"{checkpoints:,}", checkpoints, f"whole checkpoints met with {each.name}")
-    met = f" across {across} {plural('checkpoint', checkpoints)}"
-    return f"{name} (0 of {made} cuts{met}{did}: below {bound} %{' a cut' if whole else ''}{lost})"
+    met = f" across {checkpoints:,} {plural('checkpoint', checkpoints)}"
+    bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
+    return f"{name} (0 of {each.risk.cuts:,} cuts{met}{did}: {bound}{lost})"
 
 
-def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts], text: Text) -> str:
-    def counted(each: ArmCuts) -> str:
-        damaged, made = each.risk.damaged_cuts, each.risk.cuts
-        count = text.number(f"{damaged:,}", damaged, f"damaging cuts with {each.name}")
-        return f"{count} of {text.number(f'{made:,}', made, f'power cuts with {each.name}')} cuts"
-
+def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
     if not damaged:
         return ""
+    counts = [f"{each.risk.damaged_cuts:,} of {each.risk.cuts:,} cuts did damage" for each in damaged]
     if len(damaged) > 1:
-        return f"unsafe: {joined([f'{called(findings, each)} ({counted(each)} did damage)' for each in damaged])}"
-    (only,) = damaged
-    place, first = only.damage[0]
-    at = text.count(place, "first cut that did damage")
-    return f"{called(findings, only)} is unsafe: {counted(only)} did damage, the first at cut {at}: {_evidence(first)}"
+        found = [f"{called(findings, each)} ({count})" for each, count in zip(damaged, counts, strict=True)]
+        return f"unsafe: {joined(found)}"
+    place, first = damaged[0].damage[0]
+    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, the first at cut {place}: {_evidence(first)}"
 
 
 def called(findings: "Findings", each: ArmCuts) -> str:

@@ -16,7 +16,7 @@ from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
 from pgassay.record.statements import StatementRecord, statements
 from pgassay.report import measurements, words
-from pgassay.report.answer import Headline, Text
+from pgassay.report.answer import Headline
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
 from pgassay.study.levels import Place
@@ -132,54 +132,40 @@ def _baseline_of(findings: "Findings", place: Place) -> str:
 
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
     """A headline with more where the load has several statements: wrong answers first, slower statements last."""
-    text, mine = Text(), findings.once(of_run)
-    first, last = ([each] if each else [] for each in (_answers(mine, text), slower(mine, text)))
-    return replace(
-        found,
-        sentences=[*first, *found.sentences, *last],
-        figures=[*found.figures, *text.figures],
-        beside=[*first, *found.beside, *last],
-    )
+    mine = findings.once(of_run)
+    first, last = ([each] if each else [] for each in (_answers(mine), slower(mine)))
+    return replace(found, sentences=[*first, *found.sentences, *last], beside=[*first, *found.beside, *last])
 
 
-def _answers(found: Statements, text: Text) -> str:
+def _answers(found: Statements) -> str:
     if not found.wrong:
         return ""
     first, many = found.wrong[0], len({each.text for each in found.wrong})
-    counted = text.count(many, "statements with other rows")
-    was, now = (
-        text.number(f"{rows:,}", rows, f"rows of {_short(first.text)}") for rows in (first.baseline_rows, first.rows)
-    )
+    name = _short(first.text)
     return (
-        f"{counted} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows:"
-        f" {_short(first.text)} gives {now} instead of {was} with {first.place.name}"
+        f"{many} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows:"
+        f" {name} gives {first.rows:,} instead of {first.baseline_rows:,} with {first.place.name}"
     )
 
 
-def slower(found: Statements, text: Text) -> str:
-    """How many statements are slower, and the worst five of them."""
+def slower(found: Statements) -> str:
+    """How many statements are slower, and the worst five of them: `SELECT … ×3.01 (×2.76 to ×3.29)`."""
     judged = [each for each in found.effects if each.effect.informative]
     if not judged:
         return ""
-    total = text.count(found.count, "statements that were compared")
     sure = [each for each in judged if each.slower]
     if not sure:
-        return f"none of {total} statements was shown to be slower"
+        return f"none of {found.count} statements was shown to be slower"
     many = len({each.script for each in sure})
-    counted = text.count(many, "slower statements")
     alone = len({each.effect.place for each in found.effects}) == 1
-    worst = "; ".join(_times(each, text, alone=alone) for each in sure[:SHOWN])
+    worst = []
+    for each in sure[:SHOWN]:
+        times, low, high = (f"×{rounded(value)}" for value in (each.effect.estimate, each.effect.low, each.effect.high))
+        place = "" if alone else f" with {each.effect.place.name}"
+        worst.append(f"{_short(each.text, _TOLD)} {times} ({low} to {high}){place}")
     most = ", most of all" if len(sure) > SHOWN else ""
-    verb = "is" if many == 1 else "are"
-    return f"{counted} of {total} statements {verb} slower{most} (intervals for all together): {worst}"
-
-
-def _times(each: StatementEffect, text: Text, *, alone: bool) -> str:
-    """`SELECT … ×3.01 (×2.76 to ×3.29)`, with its treatment where there are several."""
-    name, effect = _short(each.text, _TOLD), each.effect
-    values = zip((effect.estimate, effect.low, effect.high), ("", ", low", ", high"), strict=True)
-    times, low, high = (text.number(f"×{rounded(value)}", value, f"latency of {name}{end}") for value, end in values)
-    return f"{name} {times} ({low} to {high}){'' if alone else f' with {effect.place.name}'}"
+    slow = f"{many} of {found.count} statements {'is' if many == 1 else 'are'} slower{most}"
+    return f"{slow} (intervals for all together): {'; '.join(worst)}"
 
 
 def _short(text: str, most: int = _SHORT) -> str:
