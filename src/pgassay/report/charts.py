@@ -9,7 +9,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp
+from math import exp, inf
 from statistics import median
 from typing import Any
 
@@ -450,8 +450,13 @@ def forest(
 
     A row a label of `order`; a panel for each of two or more `names` that the rows have in `field`.
     """
-    reach = _reach(rows, most)
-    said = {name: [*textwrap.wrap(name, _NAME_LETTERS), *_side(rows, name)] or [""] for name in order}
+    # One bar without information does not hide all others.
+    reach = min(most or inf, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
+    cut = any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows)
+    said = {}
+    for name in order:  # the line below a name says which side of 0 is better, where the rows do
+        sides = dict.fromkeys(side for row in rows if row["label"] == name and (side := row.get("side")))
+        said[name] = [*textwrap.wrap(name, _NAME_LETTERS), *sides] or [""]
     tops, height = {}, 0.0
     for name, lines in said.items():
         tops[name], height = height, height + LINE * len(lines) + _AIR_PX
@@ -469,7 +474,7 @@ def forest(
     place: list[Any] = [first, alt.ExprRef(f"{'child_width' if len(names) > 1 else 'width'} - {last}")]
     # Nothing falls by more than all of it, so the axis ends there.
     scale = alt.Scale(nice=True, padding=12, range=place)
-    if reach:
+    if cut:
         scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True, range=place)
     x = alt.X("low:Q", title=wrapped(f"{title}; 0: no difference", NARROW), scale=scale)
     base = alt.Chart().encode(
@@ -487,18 +492,6 @@ def forest(
     text = text.encode(x=right(names), y=down("_y", height), text="text:N")
     bands = [band] if any("same_low" in row for row in rows) else []
     return layered([*bands, line, bars, points, label, text], drawn, height, field, names)
-
-
-def _side(rows: Sequence[Mapping[str, Any]], name: str) -> list[str]:
-    """The line below a name that says which side of 0 is better, where the rows do."""
-    return list(dict.fromkeys(side for row in rows if row["label"] == name and (side := row.get("side"))))
-
-
-def _reach(rows: Sequence[Mapping[str, Any]], most: float | None) -> float | None:
-    """Where bars are cut off, so that one without information does not hide all others; None if none is so long."""
-    reach = max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows))
-    reach = reach if most is None else min(reach, most)
-    return reach if any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows) else None
 
 
 def forest_row(

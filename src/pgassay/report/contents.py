@@ -142,9 +142,8 @@ def document(findings: "Findings") -> dict[str, Any]:
 
 def _join(whole: dict[str, Any], part: Mapping[str, object], name: str) -> None:
     for key, value in part.items():
-        known = whole.get(key)
-        if isinstance(known, dict) and isinstance(value, Mapping):
-            _join(known, value, name)
+        if isinstance(value, Mapping) and isinstance(known := whole.setdefault(key, {}), dict):
+            _join(known, value, name)  # copied, since a section's own are kept
         elif key in whole:
             raise UsageError(
                 f'section "{name}" writes "{key}" to --json, which another section has', "give it another key"

@@ -17,6 +17,7 @@ from pgassay.outgoing import visible
 from pgassay.report import words
 from pgassay.report.answer import Standing
 from pgassay.report.section import Block, Cell, Table
+from pgassay.report.trials import grouped
 from pgassay.study.drives import emulated, timed
 from pgassay.study.levels import Arm, Place
 from pgassay.study.responses import Response
@@ -84,14 +85,12 @@ def holds(findings: "Findings") -> bool:
 
 def standings(findings: "Findings") -> Sequence[Standing]:
     """What became of the thresholds with each treatment, in all of its places; of a curve at each of its points."""
-    groups: dict[str, list[Judgement]] = {}
-    for each in findings.once(judgements):
-        if counted(findings, each):
-            groups.setdefault(each.place.treatment or each.place.name, []).append(each)
+    mine = (each for each in findings.once(judgements) if counted(findings, each))
+    groups = grouped(mine, lambda each: each.place.treatment or each.place.name)
     found = []
-    for name, mine in groups.items():
+    for name, group in groups.items():
         by_text: dict[str, set[Outcome]] = {}
-        for each in mine:
+        for each in group:
             by_text.setdefault(each.limit.text, set()).add(each.outcome)
         failed = [text for text, outcomes in by_text.items() if Outcome.FAIL in outcomes]
         unknown = [text for text, outcomes in by_text.items() if Outcome.UNKNOWN in outcomes and text not in failed]
@@ -155,9 +154,7 @@ def plain(findings: "Findings") -> list[Mapping[str, object]]:
             "relation": each.limit.relation.value,
             "threshold": each.limit.value,
             "unit": each.limit.response.scale.value if each.limit.change else each.limit.response.unit,
-            "treatment": each.place.treatment,
-            "condition": each.place.condition,
-            "covariate": each.place.covariate,
+            **each.place._asdict(),
             "counts": counted(findings, each),
             "outcome": each.outcome.value,
             "blocks": each.blocks,

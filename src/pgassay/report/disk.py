@@ -17,8 +17,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.section import Brief, Part, Section, Table
-from pgassay.report.trials import load_level, middle
-from pgassay.study.levels import Place
+from pgassay.report.trials import by_arm, by_treatment, load_level, middle
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
@@ -48,12 +47,10 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
     trials = [each for each in every if each.status is Status.VALID and is_disk(each)]
     found: dict[Resource, tuple[float, str]] = {}
     for resource, (response, patterns) in _TELLING.items():
-        groups: dict[Place, list[TrialRecord]] = {}
-        for trial in trials:
-            alone = patterns != _FLUSHING or load_level(trial, "threads", "1") == "1"
-            if alone and load_level(trial, "pattern", "random:100%") in patterns:
-                groups.setdefault(trial.place, []).append(trial)
-        for place, group in groups.items():
+        asking = [each for each in trials if load_level(each, "pattern", "random:100%") in patterns]
+        if patterns == _FLUSHING:
+            asking = [each for each in asking if load_level(each, "threads", "1") == "1"]
+        for place, group in by_arm(asking).items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:
                 found[resource] = (value, words.place(*place))
@@ -102,11 +99,8 @@ def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str,
     if not asked:
         return ()
     rows: list[tuple[str, str]] = []
-    drives: dict[str, list[TrialRecord]] = {}
-    for trial in asked:
-        drives.setdefault(trial.treatment, []).append(trial)
     rates = _rates(seconds, [trial for trial in asked if _level(trial, "pattern") in _WRITING])
-    for treatment, mine in drives.items():
+    for treatment, mine in by_treatment(asked).items():
         place = treatment or "the drive"
         alone = [
             trial

@@ -18,7 +18,7 @@ from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import cause
+from pgassay.report.trials import cause, grouped
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -82,11 +82,11 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
     compared = () if power_cuts.decide(findings) else findings.verdicts
-    left_out = [each.effect for each in compared if each.effect.left_out]
-    alike: dict[str, list[str]] = {}
-    for effect in left_out:
-        alike.setdefault("; ".join(effect.left_out), []).append(effect.place.name)
-    told = (f"{names[0] if len(names) == 1 else f'{len(names)} comparisons'}: {why}" for why, names in alike.items())
+    alike = grouped((each.effect for each in compared if each.effect.left_out), lambda each: "; ".join(each.left_out))
+    told = (
+        f"{effects[0].place.name if len(effects) == 1 else f'{len(effects)} comparisons'}: {why}"
+        for why, effects in alike.items()
+    )
     yield Sentences(tuple(told), small=True)
 
 

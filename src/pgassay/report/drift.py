@@ -175,7 +175,7 @@ def plain(found: Sequence[Drifting], response: Response) -> list[dict[str, objec
     """For JSON: changes as factors a day on a ratio scale, else in the response's unit; None where not known."""
     return [
         {
-            "treatment": each.place.treatment, "condition": each.place.condition, "covariate": each.place.covariate,
+            **each.place._asdict(),
             "span_days": each.drift.span_days,
             **{name: _known(exp(value) if response.scale is Scale.RATIO else value) for name, value in
                zip(("per_day", "low", "high"), (each.drift.per_day, each.drift.low, each.drift.high), strict=True)},

@@ -5,12 +5,11 @@ fleet's run are such environments, too.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgassay import outgoing
-from pgassay.analysis.effects import Effect, informative_change
+from pgassay.analysis.effects import informative_change
 from pgassay.analysis.environments import Difference, difference
 from pgassay.analysis.replication import Outcome, Replication, claim_again, replicated
 from pgassay.errors import UsageError
@@ -81,17 +80,16 @@ class SideBySide:
     effects: tuple[EffectRow, ...] = ()
 
 
-def _require_alike(first: Findings, other: Findings) -> None:
-    """Raise `UsageError` where the two do not share a study, its primary, or a single combination."""
-    if other.run.header.study != first.run.header.study:
-        raise different_studies(first.run.header.study, other.run.header.study, other.run.path)
-    if other.study.primary != first.study.primary:
-        raise different_primaries(first.study.primary, other.study.primary, other.run.path)
-    if not set(_places(first)) & set(_places(other)):
+def _require_same_study(first: Findings, other: Findings) -> None:
+    """Raise `UsageError` where the two are of other studies, or have other primaries."""
+    path, study, mine = other.run.path, first.run.header.study, other.run.header.study
+    if mine != study:
         raise UsageError(
-            f'"{other.run.path}" has no valid trials of any combination that the first run has',
-            "pgassay show RUN --verbose lists the combinations of each",
+            f'"{path}" is a run of the study "{mine}", the first one of "{study}"', "compare runs of one study"
         )
+    if other.study.primary != first.study.primary:
+        responses = f"the primary response {other.study.primary}, the first run {first.study.primary}"
+        raise UsageError(f'"{path}" has {responses}', "both must measure the same")
 
 
 def by_host(findings: Findings) -> list[Findings]:
@@ -120,9 +118,15 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     if len(all_findings) < 2:
         raise UsageError("one run alone cannot be compared", "name two runs or more, the first is compared with")
     first, *others = all_findings
-    places = _places(first)
+    measured = _values(first, first.study.primary)
+    places = list(dict.fromkeys(arm.name for arm in first.study.arms if arm.name in measured))
     for other in others:
-        _require_alike(first, other)
+        _require_same_study(first, other)
+        if not set(places) & _values(other, other.study.primary).keys():
+            raise UsageError(
+                f'"{other.run.path}" has no valid trials of any combination that the first run has',
+                "pgassay show RUN --verbose lists the combinations of each",
+            )
     comparisons = len(places) * len(others)
     responses = [first.primary, *first.secondary, *(each for each in first.run.responses if each.cost)]
     rows = []
@@ -137,11 +141,12 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
             )
             if any(found):
                 rows.append(Row(place or "the load", response, primary, found))
+    held = [{name: level.typed for name, level in findings.study.fixed.items()} for findings in all_findings]
     return SideBySide(
         runs=tuple(map(name_of, all_findings)),
         rows=tuple(rows),
         hosts=tuple(_differing([dict(_flat(_facts(findings))) for findings in all_findings])),
-        studies=tuple(_differing([_held(findings) for findings in all_findings])),
+        studies=tuple(_differing(held)),
         comparisons=comparisons,
         effects=tuple(_effects(all_findings)),
     )
@@ -154,16 +159,12 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
     comparisons = max(1, len(tables[0]) * (len(tables) - 1))
     for place in tables[0]:
         found = [table.get(place) for table in tables]
-        own = tuple(None if each is None else _against(each) for each in found)
+        own = tuple(Against(each.estimate, each.low, each.high, each.blocks) if each else None for each in found)
         blocks = [[] if each is None else [value for _, value in each.contrasts] for each in found]
         scale = response.scale
         different = tuple(difference(blocks[0], other, scale, comparisons=comparisons) for other in blocks[1:])
         if any(different):
             yield EffectRow(place, response, own, different)
-
-
-def _against(effect: Effect) -> Against:
-    return Against(effect.estimate, effect.low, effect.high, effect.blocks)
 
 
 def _facts(findings: Findings) -> Mapping[str, Any]:
@@ -211,9 +212,11 @@ def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
     rows: list[dict[str, Any]] = []
     for row in found.rows:
         for other, each in zip(others, row.differences, strict=True):
-            if each is None or not (row.primary or everything) or not _drawn(each, row.response):
+            if each is None or not (row.primary or everything):
                 continue
             ratio = each.scale is Scale.RATIO
+            if not informative_change(each.low, each.high, each.scale) or not (ratio or row.response.unit == "share"):
+                continue
             ends = [(end - ratio) * 100.0 for end in (each.estimate, each.low, each.high)]
             shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
             label = f"{words.capital(phrase_of(row.response).name)}: {row.place}" if several else row.place
@@ -245,31 +248,13 @@ def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
     )
 
 
-def _drawn(each: Difference, response: Response) -> bool:
-    known = informative_change(each.low, each.high, each.scale)
-    return known and (each.scale is Scale.RATIO or response.unit == "share")
-
-
-def _places(findings: Findings) -> list[str]:
-    return list(dict.fromkeys(arm.name for arm in findings.study.arms if arm.name in _measured(findings)))
-
-
-def _measured(findings: Findings) -> set[str]:
-    return set(_values(findings, findings.study.primary))
-
-
 def _values(findings: Findings, response: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for trial in findings.trials:
         value = trial.responses.get(response)
         if trial.status is Status.VALID and value is not None:
-            place = trial.arm
-            found.setdefault(place, []).append(value)
+            found.setdefault(trial.arm, []).append(value)
     return found
-
-
-def _held(findings: Findings) -> dict[str, object]:
-    return {name: level.typed for name, level in findings.study.fixed.items()}
 
 
 def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -332,41 +317,24 @@ class Repetition:
 
 def repetition(original: Findings, rerun: Findings, name: str) -> Repetition:
     """Set a run against the one that it repeats, which had this `name`; raises `UsageError` for runs of two studies."""
-    if rerun.run.header.study != original.run.header.study:
-        raise different_studies(original.run.header.study, rerun.run.header.study, rerun.run.path)
-    if rerun.study.primary != original.study.primary:
-        raise different_primaries(original.study.primary, rerun.study.primary, rerun.run.path)
-    return Repetition(
-        name,
-        rerun.run.path.name,
-        tuple(_contrasts(original, rerun)),
-        tuple(_claims(original, rerun)),
-    )
-
-
-def _contrasts(original: Findings, rerun: Findings) -> Iterator[Contrast]:
+    _require_same_study(original, rerun)
+    known = {original.study.primary: rerun.verdicts, **{each.name: judged for each, judged in rerun.secondary_verdicts}}
+    contrasts = []
     for response, judged in ((original.primary, original.verdicts), *original.secondary_verdicts):
-        again = {each.effect.place: each for each in _again(rerun, response)}
+        again = {each.effect.place: each for each in known.get(response.name, ())}
+        primary = response.name == original.study.primary
         for each in judged:
             other = again.get(each.effect.place)
             found = replicated(each.effect, each.verdict.kind, other.effect, other.verdict.kind) if other else None
-            primary = response.name == original.study.primary
-            yield Contrast(each.effect.place, response, primary, each, other, found)
-
-
-def _again(rerun: Findings, response: Response) -> Sequence[Judged]:
-    if response.name == rerun.study.primary:
-        return rerun.verdicts
-    return next((judged for each, judged in rerun.secondary_verdicts if each.name == response.name), ())
-
-
-def _claims(original: Findings, rerun: Findings) -> Iterator[ClaimAgain]:
-    again = {(each.claim.text, *sorted(each.claim.treatment.items())): each for each in rerun.claims}
-    for each in original.claims:
-        treatment = ", ".join(f"{name}={level}" for name, level in each.claim.treatment.items())
-        other = again.get((each.claim.text, *sorted(each.claim.treatment.items())))
-        outcome = claim_again(each.mark, other.mark) if other else Outcome.UNRESOLVED
-        yield ClaimAgain(each.claim.text, treatment, each.mark, other.mark if other else "", outcome)
+            contrasts.append(Contrast(each.effect.place, response, primary, each, other, found))
+    marks = {(each.claim.text, *sorted(each.claim.treatment.items())): each.mark for each in rerun.claims}
+    claims = []
+    for claimed in original.claims:
+        treatment = ", ".join(f"{name}={level}" for name, level in claimed.claim.treatment.items())
+        mark = marks.get((claimed.claim.text, *sorted(claimed.claim.treatment.items())))
+        outcome = claim_again(claimed.mark, mark) if mark else Outcome.UNRESOLVED
+        claims.append(ClaimAgain(claimed.claim.text, treatment, claimed.mark, mark or "", outcome))
+    return Repetition(name, rerun.run.path.name, contrasts, claims)
 
 
 def repetition_text(found: Repetition) -> str:
@@ -432,26 +400,5 @@ def repetition_values(found: Repetition) -> dict[str, object]:
             }
             for each in found.contrasts
         ],
-        "claims": [
-            {
-                "repetition_text": each.text,
-                "treatment": each.treatment,
-                "original": each.original,
-                "rerun": each.rerun or None,
-                "outcome": each.outcome,
-            }
-            for each in found.claims
-        ],
+        "claims": [{**asdict(each), "rerun": each.rerun or None} for each in found.claims],
     }
-
-
-def different_studies(first: str, other: str, path: Path) -> UsageError:
-    """Runs of different studies cannot be compared."""
-    return UsageError(
-        f'"{path}" is a run of the study "{other}", the first one of "{first}"', "compare runs of one study"
-    )
-
-
-def different_primaries(first: str, other: str, path: Path) -> UsageError:
-    """Runs whose primary responses differ cannot be compared."""
-    return UsageError(f'"{path}" has the primary response {other}, the first run {first}', "both must measure the same")

@@ -16,8 +16,8 @@ from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.answer import joined
-from pgassay.report.json_values import place_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 
@@ -84,12 +84,11 @@ def compared(findings: "Findings") -> tuple[Compared, ...]:
     """Each pair in each condition at each covariate point, with its effects; empty for a study of one factor."""
     every = pairs(findings.study)
     responses = [findings.primary, *findings.secondary] if every else []
-    partners: dict[str, list[str]] = {}
-    for pair in every:
-        partners.setdefault(pair.against, []).append(pair.treatment)
     known = {
-        (response.name, against): {each.place: each for each in findings.effects(response, against, mine)}
-        for against, mine in partners.items()
+        (response.name, against): {
+            each.place: each for each in findings.effects(response, against, [pair.treatment for pair in mine])
+        }
+        for against, mine in grouped(every, lambda pair: pair.against).items()
         for response in responses
     }
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
@@ -136,9 +135,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         rows = [(each.place.name, kind, words.effect(each, findings.primary), f"{each.blocks}") for kind, each in kinds]
         yield Table(("level", "kind", "effect", "blocks"), rows, notes=found.confounded)
     # A table for each factor and place: a column a pair, a row a response; what speed moved with below it.
-    tables: dict[tuple[str, str], list[Compared]] = {}
-    for each in alone:
-        tables.setdefault((each.pair.factor, words.place(each.condition, each.covariate)), []).append(each)
+    tables = grouped(alone, lambda each: (each.pair.factor, words.place(each.condition, each.covariate)))
     for (factor, place), mine in tables.items():
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
         cells = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
@@ -215,7 +212,7 @@ def _one_factor(found: Compared) -> dict[str, object]:
 def _values(effect: Effect) -> dict[str, Any]:
     low, high = (effect.low, effect.high) if effect.bounded else (None, None)
     numbers = {"blocks": effect.blocks, "estimate": effect.estimate, "low": low, "high": high}
-    return {**place_values(effect), **numbers, "level": effect.level, "method": effect.method}
+    return {**effect.place._asdict(), **numbers, "level": effect.level, "method": effect.method}
 
 
 SECTION = Section("factors", "Effects of each factor", _describe, secondary=True)

@@ -37,7 +37,7 @@ from pgassay.report.bottleneck import Processors
 from pgassay.report.curves import Scaling
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
-from pgassay.report.trials import cause, failures
+from pgassay.report.trials import cause, failures, grouped
 from pgassay.study.findings import Severity
 from pgassay.study.levels import Level, Place
 from pgassay.study.model import Study
@@ -325,9 +325,7 @@ class Findings:
         """Which costs moved with the primary, a sentence for each treatment; none for space, which nothing pays for."""
         if self.primary.unit in words.BYTES and not self.primary.cost:
             return ()
-        costs: dict[Place, list[Effect]] = {}
-        for cost in self.costs:
-            costs.setdefault(cost.place, []).append(cost)
+        costs = grouped(self.costs, lambda cost: cost.place)
         declared = tuple(self.responses.values())
         work = self.work.name
         return tuple(explain(each.effect, costs.get(each.effect.place, ()), declared, work) for each in self.verdicts)

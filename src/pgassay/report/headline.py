@@ -104,7 +104,7 @@ def headline_of(findings: "Findings") -> Headline:
 
 def case_of(findings: "Findings") -> Case:
     """What the headline of a run that compares is made of."""
-    study = findings.study
+    study, discarded, every = findings.study, len(findings.discarded), len(findings.trials)
     return Case(
         primary=findings.primary,
         baseline=findings.baseline,
@@ -112,7 +112,7 @@ def case_of(findings: "Findings") -> Case:
         changes=tuple(changes(findings)),
         recommended=_recommended(findings),
         unresolved=tuple(unresolved(findings)),
-        disturbed=_disturbed(findings),
+        disturbed=Disturbed(discarded, every) if discarded > _MANY * every else None,
         standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
@@ -194,7 +194,15 @@ def changes(findings: "Findings") -> Iterator[Change]:
     ]
     names = {each.response.name for each in named}
     again = {other for name in names for other in SAME.get(name, ())}
-    yield from _cost(findings, {*names, findings.study.primary}, failed)
+    for name in PAID:
+        moved = [
+            Change(findings.responses[name], effect)
+            for effect in findings.costs
+            if effect.response == name and effect.place not in failed and _moved(findings, effect)
+        ]
+        if moved and name not in (*names, findings.study.primary):
+            yield from moved
+            break
     yield from (each for each in named if each.response.name not in again)
 
 
@@ -208,32 +216,10 @@ def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]
             yield response, {each.effect.treatment for each in still}
 
 
-def _disturbed(findings: "Findings") -> Disturbed | None:
-    """How many trials were discarded, where that is more than a tenth."""
-    lost, every = len(findings.discarded), len(findings.trials)
-    return Disturbed(lost, every) if lost > _MANY * every else None
-
-
-def _cost(findings: "Findings", named_already: set[str], failed: set[Any]) -> Iterator[Change]:
-    for name in PAID:
-        moved = [
-            Change(findings.responses[name], effect)
-            for effect in findings.costs
-            if effect.response == name and effect.place not in failed and _moved(findings, effect)
-        ]
-        if moved and name not in named_already:
-            yield from moved
-            return
-
-
 def _moved(findings: "Findings", effect: Effect) -> bool:
-    design = findings.study.design
-    kind = verdict(
-        effect, findings.responses[effect.response], resolution=design.resolution, blocks_max=design.blocks_max
-    ).kind
-    if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative:
-        return False
-    if negligible(effect, findings.responses[effect.response]):
+    design, response = findings.study.design, findings.responses[effect.response]
+    kind = verdict(effect, response, resolution=design.resolution, blocks_max=design.blocks_max).kind
+    if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative or negligible(effect, response):
         return False
     return effect.scale is Scale.DIFFERENCE or abs(log(effect.estimate)) > log(1.0 + design.resolution)
 
@@ -334,8 +320,12 @@ def _then(findings: "Findings") -> str:
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
     windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
+    known = findings.run.host.get("postgres")  # of every server under test: `15.18`
+    servers = known if isinstance(known, list) else []
+    told = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
+    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in told)
     return Facts(
-        postgresql=_versions(findings.run.host),
+        postgresql=list(dict.fromkeys(number for number in numbers if number)),
         machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
@@ -346,16 +336,6 @@ def facts(findings: "Findings") -> Facts:
         source="imported" if findings.imported else "",
         hosts=len({trial.host for trial in findings.trials if trial.host}),
     )
-
-
-def _versions(host: Mapping[str, Any]) -> Sequence[str]:
-    """`15.18`, of every server under test."""
-    known = host.get("postgres")
-    found = (
-        [str(each.get("version", "")) for each in known if isinstance(each, Mapping)] if isinstance(known, list) else []
-    )
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in found)
-    return list(dict.fromkeys(number for number in numbers if number))
 
 
 def machine(host: Mapping[str, Any]) -> str:

@@ -257,8 +257,7 @@ def _describe(findings: Findings) -> Iterator[Part]:
         return
     places = [
         {
-            "treatment": effect.place.treatment, "condition": effect.place.condition,
-            "covariate": effect.place.covariate, "host": host.host, "blocks": host.blocks,
+            **effect.place._asdict(), "host": host.host, "blocks": host.blocks,
             **dict(zip(("estimate", "low", "high"), _shown(host, between, response), strict=True)),
         }
         for effect, between in effects

@@ -16,7 +16,7 @@ from pgassay.report import seconds, turns, words
 from pgassay.report.answer import joined, phrase_of
 from pgassay.report.colours import HEAT, INK
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
-from pgassay.report.trials import measured
+from pgassay.report.trials import grouped, measured
 from pgassay.study.drives import dilation
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
@@ -46,7 +46,7 @@ NOT_KEPT = "this load keeps no single latencies, so how they are distributed is 
 
 def latencies_of(findings: "Findings") -> Mapping[int, Latencies]:
     """Valid trial to its latencies, where they were kept; by the drives' clock, where that is slower."""
-    valid = [trial for trial in findings.trials if _valid(trial.status)]
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
     every = ((trial, latencies(findings.run, trial.number)) for trial in valid)
     return {trial.number: found.slowed(dilation(trial.levels)) for trial, found in every if found is not None}
 
@@ -101,14 +101,12 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
 
 def latency_rows(findings: "Findings") -> list[dict[str, Any]]:
     """A row for each treatment, place and quantile: the median of its trials and their ends, in ms."""
-    by_place: dict[tuple[str, str], list[Latencies]] = {}
     found = findings.once(latencies_of)
-    for trial in findings.trials:
-        if trial.number in found:
-            spot = (trial.treatment, words.place(trial.condition, trial.covariate))
-            by_place.setdefault(spot, []).append(found[trial.number])
+    known = (trial for trial in findings.trials if trial.number in found)
+    by_place = grouped(known, lambda trial: (trial.treatment, words.place(trial.condition, trial.covariate)))
     rows: list[dict[str, Any]] = []
-    for (treatment, condition), mine in by_place.items():
+    for (treatment, condition), trials in by_place.items():
+        mine = [found[trial.number] for trial in trials]
         fewest = min(int(each.whole.counts.sum()) for each in mine)
         last = floor(log10(fewest / _BEHIND_MIN) / _STEP) if fewest > _BEHIND_MIN else 0
         for nines in (step * _STEP for step in range(last + 1)):
@@ -164,15 +162,14 @@ def latency_heat(findings: "Findings") -> Drawing | str | None:
 def latency_cells(findings: "Findings") -> list[dict[str, Any]]:
     """Filled bins of every arm: `second` and `latency_ms` of its lower corner, `transactions` a second and trial."""
     found = findings.once(latencies_of)
-    by_arm: dict[str, list[Latencies]] = {}
-    for trial in findings.trials:
-        if trial.number in found and found[trial.number].seconds:
-            by_arm.setdefault(trial.arm, []).append(found[trial.number])
+    known = (trial for trial in findings.trials if trial.number in found and found[trial.number].seconds)
+    by_arm = grouped(known, lambda trial: trial.arm)
     if not 0 < len(by_arm) <= PANELS_MAX:
         return []
     wide = _width(findings)
     rows = []
-    for arm, mine in by_arm.items():
+    for arm, trials in by_arm.items():
+        mine = [found[trial.number] for trial in trials]
         counts: dict[tuple[int, int], int] = {}
         for each in mine:
             for second, buckets in each.seconds[:-1] or each.seconds:  # the last second is cut short
@@ -207,10 +204,6 @@ def _width(findings: "Findings") -> int:
     arms = len({trial.arm for trial in findings.trials if trial.number in found})
     columns = max(10, CELLS_MAX // (_ROWS_GUESSED * max(1, arms)))
     return max(1, -int(-longest // columns))
-
-
-def _valid(status: Status) -> bool:
-    return status is Status.VALID
 
 
 _HEIGHT, _BAND = 160, 36

@@ -15,7 +15,7 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, Met, coverage_of
+from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, coverage_of
 from pgassay.analysis.crash_risk import ALPHA, Risk, course_of, risk_of
 from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
@@ -54,11 +54,11 @@ from pgassay.report.section import (
     VerdictRow,
     Verdicts,
 )
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
-    from pgassay.report.charts import LabelledRow
     from pgassay.report.findings import Findings
 
 PRIMARIES = (UNSAFE, "power_cuts", "lost_commit_ms")
@@ -138,10 +138,8 @@ class ArmCuts:
     @cached_property
     def coverage(self) -> Coverage:
         """What the cuts met."""
-        windows: dict[int, list[Met | None]] = {}
-        for (trial, _), cut in zip(self.epochs, self.cuts, strict=True):
-            windows.setdefault(trial, []).append(cut.met)
-        return coverage_of(windows.values())
+        by_trial = grouped(zip(self.epochs, self.cuts, strict=True), lambda each: each[0][0])
+        return coverage_of([cut.met for _, cut in mine] for mine in by_trial.values())
 
     @property
     def ledger(self) -> bool:
@@ -205,6 +203,11 @@ def _evidence(cut: CutRecord) -> str:
     return cut.detail or DID.get(cut.verdict, cut.verdict)
 
 
+def _flush(trial: TrialRecord) -> str:
+    level = trial.levels.get(_FLUSH)
+    return HONEST if level is None else level.typed
+
+
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
     """Every arm of which cuts were made, in the study's order.
 
@@ -219,19 +222,13 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
         ArmCuts(
             arm.place,
             [cut for _, cut in mine],
-            [_epoch(trial, cut) for trial, cut in mine],
+            [(trial.number, epoch_of(cut, _flush(trial))) for trial, cut in mine],
             len({trial.block for trial, _ in mine}),
             findings.study.design.risk_below,
         )
         for arm in findings.study.arms
         if (mine := found.get(arm.place, []))
     ]
-
-
-def _epoch(trial: TrialRecord, cut: CutRecord) -> tuple[int, int]:
-    """Trial and flush."""
-    flush = trial.levels.get(_FLUSH)
-    return (trial.number, epoch_of(cut, HONEST if flush is None else flush.typed))
 
 
 def pages(each: ArmCuts) -> str:
@@ -317,11 +314,11 @@ def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
 
 def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
     """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
-    by_reason: dict[str, list[str]] = {}
-    for each in sound:
-        found = f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})"
-        by_reason.setdefault(_untried(each), []).append(found)
-    return "; ".join(f"{why}: {joined(parts)}" for why, parts in by_reason.items())
+    parts = []
+    for why, mine in grouped(sound, _untried).items():
+        found = [f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})" for each in mine]
+        parts.append(f"{why}: {joined(found)}")
+    return "; ".join(parts)
 
 
 def _safe_part(name: str, each: ArmCuts, *, whole: bool) -> str:
@@ -439,9 +436,7 @@ def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
 
 def _values(each: ArmCuts) -> dict[str, object]:
     return {
-        "treatment": each.place.treatment,
-        "condition": each.place.condition,
-        "covariate": each.place.covariate,
+        **each.place._asdict(),
         "verdict": each.verdict.kind,
         "text": each.verdict.text,
         **asdict(each.risk),
@@ -585,7 +580,10 @@ def _rows_of(
     places, height = charts.labelled_rows(texts, _MARK)
     rows: list[dict[str, Any]] = []
     for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
-        rows += ({**row, **_at(places[label])} for row in (_text(places[label], text), *parts_of(cut)))
+        at = places[label]
+        lies = {"top": at.mark_y - _MARK / 2, "middle": at.mark_y, "bottom": at.mark_y + _MARK / 2}
+        said = {"kind": "text", "_label": at.label, "_label_y": at.label_y, "text": text, "_text_y": at.text_y}
+        rows += ({**row, **lies} for row in (said, *parts_of(cut)))
     return rows, height
 
 
@@ -682,15 +680,6 @@ def range_rows(cut: CutRecord) -> Iterator[dict[str, Any]]:
         first, last = mine[0] * _SECTOR_BYTES, (mine[-1] + 1) * _SECTOR_BYTES
         yield {"kind": "range", "first": first, "last": last, "bytes": f"{first} to {last - 1}", "holds": held,
                "after the cut": outcome, "drive block": page["block"]}  # fmt: skip
-
-
-def _text(place: "LabelledRow", text: str) -> dict[str, Any]:
-    return {"kind": "text", "_label": place.label, "_label_y": place.label_y, "text": text, "_text_y": place.text_y}
-
-
-def _at(place: "LabelledRow") -> dict[str, float]:
-    """Where the marks of a row lie."""
-    return {"top": place.mark_y - _MARK / 2, "middle": place.mark_y, "bottom": place.mark_y + _MARK / 2}
 
 
 def _colours(field: str, names: Sequence[str], colours: Sequence[str]) -> Any:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims, paired_claims
 from pgassay.analysis.claims import (
@@ -38,8 +38,7 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
-from pgassay.report.bottleneck import Processors
-from pgassay.report.curves import Scaling, describes
+from pgassay.report.curves import describes
 from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import middle
 from pgassay.study.levels import Arm
@@ -99,14 +98,10 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
         return [Own(asked.response, why=not_recorded(unknown))]
     response = findings.responses[asked.response]
     if paired_claims.is_paired(asked, findings.study):
-        return list(_pairs(findings, asked, response)) or [_none(asked, no_such_pair(asked.against))]
+        return list(_pairs(findings, asked, response)) or [Own(asked.response, why=no_such_pair(asked.against))]
     if asked.against:
-        return list(_changes(findings, asked, response)) or [_none(asked, no_such_treatment(asked.against))]
-    return list(_own_levels(findings, asked, response)) or [_none(asked, NO_SUCH_ARM)]
-
-
-def _none(asked: Claim, why: str) -> Own:
-    return Own(asked.response, why=why)
+        return list(_changes(findings, asked, response)) or [Own(asked.response, why=no_such_treatment(asked.against))]
+    return list(_own_levels(findings, asked, response)) or [Own(asked.response, why=NO_SUCH_ARM)]
 
 
 def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
@@ -150,7 +145,8 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
     seen = findings.observations(asked.response)
     divisors = findings.observations(asked.per) if asked.per else None
     for arm in _arms(findings, asked):
-        found = paired_claims.sides(replace(asked, treatment=_typed(findings, arm)), findings.study)
+        typed = {name: level.typed for name, level in findings.levels[arm.place].items()}
+        found = paired_claims.sides(replace(asked, treatment=typed), findings.study)
         if found is None:
             continue
         effect = paired_claims.paired_effect(
@@ -164,10 +160,6 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
         )
         effect = replace(effect, refused=decide.refusal_of_pair(findings, response, found.mine, found.theirs))
         yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
-
-
-def _typed(findings: "Findings", arm: Arm) -> dict[str, str]:
-    return {name: level.typed for name, level in findings.study.levels_of(arm).items()}
 
 
 def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
@@ -338,7 +330,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, absent_levels(absent, claims.undeclared(claim, study)))
-    if not claim.untestable and (why := claims.beyond(claim, **_size(findings))):
+    if not claim.untestable and (why := _beyond(findings, claim)):
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
@@ -366,14 +358,8 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     return replace(found, why="; ".join(filter(None, reasons)))
 
 
-class _Size(TypedDict):
-    data_bytes: float | None
-    memory_bytes: float | None
-    window_s: float | None
-
-
-def _size(findings: "Findings") -> _Size:
-    """How large the data, the memory and the window of this run's valid trials were: the middle one of each."""
+def _beyond(findings: "Findings", claim: Claim) -> str:
+    """Why a claim is not about data, memory and windows as large as this run's valid trials had; empty where it is."""
     valid = [trial for trial in findings.trials if trial.status is Status.VALID]
     memory = findings.run.host.get("memory")
     total = memory.get("total_bytes") if isinstance(memory, Mapping) else None
@@ -381,11 +367,12 @@ def _size(findings: "Findings") -> _Size:
     known = [float(total)] if isinstance(total, int | float) else []
     known += [float(parse_memory(each)) for each in limits if each != "all"]
     windows = (trial.regime.get("window_s") for trial in valid)
-    return {
-        "data_bytes": middle(trial.responses.get("database_bytes") for trial in valid),
-        "memory_bytes": min(known, default=None),
-        "window_s": middle(float(each) for each in windows if isinstance(each, int | float)),
-    }
+    return claims.beyond(
+        claim,
+        data_bytes=middle(trial.responses.get("database_bytes") for trial in valid),
+        memory_bytes=min(known, default=None),
+        window_s=middle(float(each) for each in windows if isinstance(each, int | float)),
+    )
 
 
 def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
@@ -557,17 +544,27 @@ class Fitted:
 
 
 def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
-    """The figure of this name, of the first curve that has these levels; or why there is none."""
+    """The figure of this name, of the first curve that has these levels; or why there is none.
+
+    A machine without a second hardware thread to a core cannot speak to hyper-threading, whatever its curve looks like.
+    """
     curves = findings.yardsticks if name in _OF_YARDSTICK else findings.scalings
-    wanted = needed_parts(treatment, findings.study)
-    curve = next((each for each in curves if wanted <= _names(each)), None)
-    if curve is not None and curve.kink is not None and not describes(curve.kink):
-        return f"two lines fit that curve badly, points lie {per_cent(curve.kink.misfit)} off them"
+    wanted, of_kink = needed_parts(treatment, findings.study), name in (KINK, YARDSTICK_KINK)
+    known = (each for each in curves if wanted <= parts_of(each.treatment) | parts_of(each.condition))
+    curve = next(known, None)
     if curve is None or curve.kink is None:
         return "this run has too few points of that curve"
-    if name in (KINK, YARDSTICK_KINK):
-        return _kink(curve, findings.processors)
-    return _gain(curve, findings.processors)
+    kink, cores, threads = curve.kink, findings.processors.cores, findings.processors.threads_per_core
+    if not describes(kink):
+        return f"two lines fit that curve badly, points lie {per_cent(kink.misfit)} off them"
+    if of_kink and cores is None:
+        return "the record does not tell the physical cores"
+    if not of_kink and (threads or 0.0) <= 1.0:
+        return "this machine shows one hardware thread a core"
+    if not kink.located:
+        return f"no kink is located up to {curve.upto:g} clients"
+    found, unit = (kink.at, cores or 1) if of_kink else (kink.gain, 1)
+    return Fitted(found.value / unit, found.low / unit, found.high / unit)
 
 
 def text_of(name: str, found: Fitted) -> str:
@@ -577,26 +574,3 @@ def text_of(name: str, found: Fitted) -> str:
         return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
     shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
     return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
-
-
-def _kink(curve: Scaling, processors: Processors) -> Fitted | str:
-    found, cores = curve.kink, processors.cores
-    if cores is None:
-        return "the record does not tell the physical cores"
-    if found is None or not found.located:
-        return f"no kink is located up to {curve.upto:g} clients"
-    return Fitted(found.at.value / cores, found.at.low / cores, found.at.high / cores)
-
-
-def _gain(curve: Scaling, processors: Processors) -> Fitted | str:
-    threads = processors.threads_per_core
-    if threads is None or threads <= 1.0:
-        return "this machine shows one hardware thread a core"
-    if curve.kink is None or not curve.kink.located:
-        return f"no kink is located up to {curve.upto:g} clients"
-    gain = curve.kink.gain
-    return Fitted(gain.value, gain.low, gain.high)
-
-
-def _names(curve: Scaling) -> frozenset[str]:
-    return parts_of(curve.treatment) | parts_of(curve.condition)

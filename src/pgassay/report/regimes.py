@@ -12,6 +12,7 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.design.blocks import cautions
 from pgassay.record.values import TrialRecord
 from pgassay.report.drives import slowed
+from pgassay.report.trials import grouped
 from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED, Study
 from pgassay.study.regime import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
@@ -23,10 +24,8 @@ _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, SO
 
 def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple[str, ...]:
     """A sentence for each kind of regime among the valid trials."""
-    by_mode: dict[str, list[TrialRecord]] = {}
-    for trial in trials:
-        if trial.status is Status.VALID:
-            by_mode.setdefault(str(trial.regime.get("checkpoint", "")), []).append(trial)
+    valid = (trial for trial in trials if trial.status is Status.VALID)
+    by_mode = grouped(valid, lambda trial: str(trial.regime.get("checkpoint", "")))
     found = []
     for mode, members in by_mode.items():
         if all(_writes_nothing(trial) for trial in members):

@@ -287,27 +287,21 @@ def arranged(blocks: Iterable[Block]) -> Arranged:
     """Blocks without what is missing or constant; no block at all where nothing but small notes would be left."""
     shown: list[Block] = []
     missing: list[str] = []
-    lost = False
     for block in blocks:
-        found = _arranged(block)
+        found = Arranged((block,))
+        if isinstance(block, Table):
+            found = _table(block)
+        elif isinstance(block, Sentences):
+            said, lost = _said(block.texts)
+            found = Arranged((replace(block, texts=said),) if said else (), lost)
+        elif isinstance(block, Folded):
+            inner = arranged(block.blocks)
+            found = Arranged((replace(block, blocks=inner.blocks),) if inner.blocks else (), inner.missing)
         shown += found.blocks
         missing += found.missing
-        lost = lost or bool(found.missing)
-    if lost and all(isinstance(block, Sentences) and block.small for block in shown):
+    if missing and all(isinstance(block, Sentences) and block.small for block in shown):
         shown = []
     return Arranged(tuple(shown), tuple(dict.fromkeys(missing)))
-
-
-def _arranged(block: Block) -> Arranged:
-    if isinstance(block, Table):
-        return _table(block)
-    if isinstance(block, Sentences):
-        said, missing = _said(block.texts)
-        return Arranged((replace(block, texts=said),) if said else (), missing)
-    if isinstance(block, Folded):
-        inner = arranged(block.blocks)
-        return Arranged((replace(block, blocks=inner.blocks),) if inner.blocks else (), inner.missing)
-    return Arranged((block,))
 
 
 def _said(texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -366,7 +360,11 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
     if len(rows) < 2 or len(_full(table)) < len(rows):
         return table, []
     if any("=" in name for name in table.head):  # a row is a quantity, a column a treatment
-        same = [place for place, row in enumerate(rows) if _is_constant(row)]
+        same = []
+        for place, row in enumerate(rows):
+            values = {_value(cell) for cell in row[1:]}
+            if len(row) > 2 and len(values) == 1 and values.isdisjoint(NOTHING):
+                same.append(place)
         said = [f"{rows[place][0]} {_with_unit(rows[place])}" for place in same]
         kept = [place for place in range(len(rows)) if place not in same]
         return _with_rows(table, kept), [f"the same with every treatment: {'; '.join(said)}"] if said else []
@@ -377,10 +375,6 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
     ]
     said = [f"{table.head[place]} {rows[0][place]}" for place in columns]
     return _without_columns(table, columns), [f"the same in every row: {'; '.join(said)}"] if said else []
-
-
-def _is_constant(row: Row) -> bool:
-    return len(row) > 2 and len({_value(cell) for cell in row[1:]}) == 1 and _value(row[1]) not in NOTHING
 
 
 def _value(cell: str | Cell) -> str:
@@ -430,7 +424,7 @@ def contained(blocks: Sequence[Block], titles: Sequence[str] = ()) -> str:
 
     `titles` are those of its figures. Without tables and figures it is the first sentence.
     """
-    tables = list(_tables(blocks))
+    tables = [block for block in flat(blocks) if isinstance(block, Table)]
     about = list(dict.fromkeys(each for table in tables for each in _about(table)))
     about += [title for title in titles if title not in about]
     if not about:
@@ -455,10 +449,6 @@ def _about(table: Table) -> Sequence[str]:
     if any("=" in name for name in table.head):
         return [str(row[0]) for row in table.rows]
     return [name for name in table.head[1:] if name]
-
-
-def _tables(blocks: Iterable[Block]) -> Iterator[Table]:
-    return (block for block in flat(blocks) if isinstance(block, Table))
 
 
 def flat(blocks: Iterable[Block]) -> Iterator[Block]:

@@ -15,7 +15,6 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
-from pgassay.report.json_values import place_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.study.responses import Response, Scale
 
@@ -58,7 +57,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
     plain = [
         {
-            **place_values(check.effect),
+            **check.effect.place._asdict(),
             "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
             "bootstrap": check.bootstrap and asdict(check.bootstrap),
             "instability": check.instability and asdict(check.instability),

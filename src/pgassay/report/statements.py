@@ -19,6 +19,7 @@ from pgassay.report import measurements, words
 from pgassay.report.answer import Headline
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
@@ -87,7 +88,7 @@ def of_run(findings: "Findings") -> Statements:
         for arm in findings.study.arms
         if each.differs(arm.name, baseline := _baseline_of(findings, arm.place))
     ]
-    return Statements(tuple(worst_first), wrong, tried)
+    return Statements(tuple(worst_first), tuple(wrong), tried)
 
 
 def _scripts(findings: "Findings") -> Sequence[str]:
@@ -175,10 +176,7 @@ def _short(text: str, most: int = _SHORT) -> str:
 
 def doubts(findings: "Findings") -> Iterator[str]:
     """Where answers differ, a treatment does not do the same work."""
-    told: dict[str, list[WrongAnswer]] = {}
-    for each in findings.once(of_run).wrong:
-        told.setdefault(each.place.name, []).append(each)
-    for arm, wrong in told.items():
+    for arm, wrong in grouped(findings.once(of_run).wrong, lambda each: each.place.name).items():
         many = words.counted(len(wrong), "statement")
         said = f"{_short(wrong[0].text)} {wrong[0].rows:,} instead of {wrong[0].baseline_rows:,}"
         yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {said}"

@@ -14,7 +14,7 @@ from pgassay import __version__
 from pgassay.outgoing import lines, visible
 from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
 from pgassay.report.headline import reasons
-from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts, arranged
+from pgassay.report.section import Block, Listing, Sentences, Surface, Table, Verdicts, arranged
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -147,17 +147,11 @@ def _lines(findings: "Findings") -> Iterator[str]:
     for section in contents.sections():
         found = arranged(section.shown(findings, Surface.TERMINAL))
         missing += [f"{section.title}: {each}" for each in found.missing]
-        yield from _section(section, found.blocks)
+        said = [line for place, block in enumerate(found.blocks) for line in _block(block, first=not place)]
+        if said:
+            yield from ("", f"{section.title}{' (secondary)' if section.secondary else ''}", *said)
     if missing:
         yield from ("", "Not available", *(f"{_INDENT}{each}" for each in missing))
-
-
-def _section(section: Section, blocks: Sequence[Block]) -> Iterator[str]:
-    lines = [line for place, block in enumerate(blocks) for line in _block(block, first=not place)]
-    if lines:
-        yield ""
-        yield f"{section.title}{' (secondary)' if section.secondary else ''}"
-        yield from lines
 
 
 def _block(block: Block, *, first: bool) -> Iterator[str]:
@@ -168,20 +162,17 @@ def _block(block: Block, *, first: bool) -> Iterator[str]:
             yield from () if first else ("",)
             yield f"{_INDENT}{block.title}"
         indent = _INDENT * 2 if block.title else _INDENT
-        yield from _table(block, indent)
+        whole = len(block.head)
+        rows = [[*map(str, row), *([""] * (whole - len(row)))] for row in block.rows]
+        yield from _columns([block.head, *rows], block.numeric, indent)
         yield from (f"{indent}{note}" for note in block.notes)
     elif isinstance(block, Verdicts):
-        rows = [(row.place, row.effect, row.blocks, row.text) for row in block.rows]
-        yield from _columns(rows, (False, True, True, False), _INDENT)
+        yield from _columns(
+            [(row.place, row.effect, row.blocks, row.text) for row in block.rows], (False, True, True, False), _INDENT
+        )
     elif isinstance(block, Listing):
         yield f"{_INDENT}{block.title}{f' ({block.about})' if block.about else ''}"
         yield from (f"{_INDENT * 2}{item}" for item in block.items)
-
-
-def _table(table: Table, indent: str) -> Iterator[str]:
-    whole = len(table.head)
-    rows = [[*map(str, row), *([""] * (whole - len(row)))] for row in table.rows]
-    yield from _columns([tuple(table.head), *map(tuple, rows)], table.numeric, indent)
 
 
 def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str) -> Iterator[str]:
@@ -209,7 +200,10 @@ def markdown(findings: "Findings") -> str:
 def _markdown_lines(findings: "Findings") -> Iterator[str]:
     yield f"## {escaped(findings.study.title)}"
     answers = [section for section in contents.sections() if section.name == HEADLINE]
-    yield from _paragraphs(block for section in answers for block in section.shown(findings, Surface.TERMINAL))
+    for block in (block for section in answers for block in section.shown(findings, Surface.TERMINAL)):
+        if isinstance(block, Sentences):
+            for text in filter(None, block.texts):
+                yield from ("", escaped(words.sentence(text)) + ("" if block.small else "."))
     shown = verdict.SECTION.shown(findings, Surface.TERMINAL)
     rows = [row for block in shown if isinstance(block, Verdicts) for row in block.rows]
     if rows:
@@ -226,13 +220,6 @@ def _markdown_lines(findings: "Findings") -> Iterator[str]:
     yield from _markdown_list("Why", reasons(findings))
     yield from _markdown_list("What to distrust", doubts.reasons(findings))
     yield from ("", f"Run {escaped(findings.run.path.name)}, pgassay {escaped(__version__)}")
-
-
-def _paragraphs(blocks: Iterable[Block]) -> Iterator[str]:
-    for block in blocks:
-        if isinstance(block, Sentences):
-            for text in filter(None, block.texts):
-                yield from ("", escaped(words.sentence(text)) + ("" if block.small else "."))
 
 
 def _markdown_list(title: str, texts: Sequence[str]) -> Iterator[str]:

@@ -7,7 +7,7 @@ them; docs/report.md says how each is computed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
@@ -107,17 +107,16 @@ def points(
 def _typical(
     findings: "Findings", place: Cell, name: str, trials: Mapping[str, Sequence[TrialRecord]]
 ) -> Mapping[str, float | None]:
-    """Of each treatment as everywhere on a page; of what the record does not declare the median."""
-    if name not in findings.responses:
-        return {treatment: middle(_value(trial, name) for trial in mine) for treatment, mine in trials.items()}
-    known = typical(findings, findings.responses[name], place)
-    return {each: value for each, value in known.items() if not (name in _SPEED and value <= 0.0)}
+    """Of each treatment as everywhere on a page; of what the record does not declare the median.
 
-
-def _value(trial: TrialRecord, name: str) -> float | None:
-    """A speed of 0 has no ratio: left out here as in the verdicts and the published table, where it is named."""
-    value = trial.responses.get(name)
-    return None if name in _SPEED and value is not None and value <= 0.0 else value
+    A speed of 0 has no ratio: left out here as in the verdicts and the published table, where it is named.
+    """
+    least = 0.0 if name in _SPEED else -inf
+    if name in findings.responses:
+        known = typical(findings, findings.responses[name], place)
+        return {each: value for each, value in known.items() if value > least}
+    values = {each: [trial.responses.get(name) for trial in mine] for each, mine in trials.items()}
+    return {each: middle(one for one in mine if one is None or one > least) for each, mine in values.items()}
 
 
 def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> dict[str, bool | None]:

@@ -6,10 +6,10 @@ rows, those first that do not plainly count; JSON and `pgassay export --csv` hav
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pgassay.analysis.steadiness import Steadiness, TrialCourse
 from pgassay.analysis.summary import Summary
@@ -23,6 +23,9 @@ from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 
 def number_of(covariate: str) -> float | None:
@@ -92,20 +95,22 @@ def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> M
     return {place: mine for place, mine in found.items() if mine}
 
 
-def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRecord]]:
-    """The trials of each treatment, in one pass."""
-    found: dict[str, list[TrialRecord]] = {}
-    for trial in trials:
-        found.setdefault(trial.treatment, []).append(trial)
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items by what they have in common, groups in the order of their first ones."""
+    found: dict[K, list[T]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
     return found
+
+
+def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRecord]]:
+    """The trials of each treatment."""
+    return grouped(trials, lambda trial: trial.treatment)
 
 
 def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord]]:
-    """The trials of each treatment, condition and covariate point, in one pass."""
-    found: dict[Place, list[TrialRecord]] = {}
-    for trial in trials:
-        found.setdefault(trial.place, []).append(trial)
-    return found
+    """The trials of each treatment, condition and covariate point."""
+    return grouped(trials, lambda trial: trial.place)
 
 
 def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:

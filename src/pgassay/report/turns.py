@@ -18,6 +18,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.colours import GREY, PALETTE
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -88,9 +89,7 @@ def slices_of(findings: "Findings") -> Read:
 
 def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
     """One for each condition and covariate point at which servers took turns."""
-    cells: dict[tuple[str, str], list[Played]] = {}
-    for each in findings.once(slices_of).played:
-        cells.setdefault((each.trial.condition, each.trial.covariate), []).append(each)
+    cells = grouped(findings.once(slices_of).played, lambda each: (each.trial.condition, each.trial.covariate))
     found = []
     for (condition, covariate), mine in cells.items():
         rows = [one.row(each.trial.block, each.trial.treatment) for each in mine for one in each.slices]
@@ -279,11 +278,9 @@ def _drawing(findings: "Findings") -> Drawing | None:
 
 def rows_of(findings: "Findings") -> list[dict[str, Any]]:
     """A row for each slice of the last blocks: its treatment, when it began and ended in the block (s), its tps."""
-    blocks: dict[tuple[int, int, str], list[Played]] = {}
-    for each in findings.once(slices_of).played:
-        trial = each.trial
-        key = (trial.block, trial.attempt, words.place(trial.condition, trial.covariate))
-        blocks.setdefault(key, []).append(each)
+    blocks = grouped(
+        findings.once(slices_of).played, lambda each: (each.trial.block, each.trial.attempt, each.trial.place.cell.name)
+    )
     rows: list[dict[str, Any]] = []
     for (block, _, place), mine in list(blocks.items())[-PANELS_MAX:]:
         origin_ns = min(one.opened_ns for each in mine for one in each.slices)
