@@ -458,7 +458,7 @@ def test_a_badge_line_says_of_each_arm_what_was_found_and_on_what() -> None:
         "50": ["speed not settled", "×2.25 space", "+5.2 points share of HOT updates", "p99 latency not settled"],
     }
     assert [each.kind for each in found.badges] == [Kind.EQUIVALENT, Kind.UNRESOLVED]
-    assert list(found.beside) == list(found.sentences[-1:])
+    assert list(found.rest) == list(found.sentences[-1:])
     assert headline(replace(case, objections=["short: too short"])).badges == ()
     assert headline(replace(case, verdicts=[same] * 7)).badges == ()
 

@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import bottleneck, costs, ladder, sensitivity, text, tradeoff, words
+from pgassay.report import bottleneck, costs, sensitivity, text, tradeoff, words
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -248,7 +248,7 @@ def made(name: str, factory: pytest.TempPathFactory) -> Findings:
 def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
     """Every place and treatment with what the page says that a transaction writes of WAL."""
     treatments = [each.name for each in findings.study.treatments]
-    for section, name in ((costs.SECTION, "WAL, per transaction"), (ladder.SECTION, "WAL")):
+    for section, name in ((costs.SECTION, "WAL, per transaction"), (costs.LADDER, "WAL")):
         for table in tables(section, findings):
             for row in (row for row in table.rows if str(row[0]) == name):
                 known = zip(treatments, map(str, row[1:]), strict=False)

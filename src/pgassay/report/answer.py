@@ -135,7 +135,7 @@ _TELLING = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT)
 
 @dataclass(frozen=True)
 class Change:
-    """A response beside the primary that surely moved, by more than was asked for."""
+    """A response other than the primary that surely moved, by more than was asked for."""
 
     response: Response
     effect: Effect
@@ -209,12 +209,12 @@ class Case:
 class Headline:
     """One to three sentences without full stops.
 
-    `badges` say what was found in a line each; then `beside` are the sentences that these do not say.
+    `badges` say what was found in a line each; then `rest` are the sentences that these do not say.
     """
 
     sentences: Sequence[str]
     badges: Sequence[Badge] = ()
-    beside: Sequence[str] = ()
+    rest: Sequence[str] = ()
 
 
 def not_judged(judged: "Judged") -> bool:
@@ -261,15 +261,15 @@ def joined(parts: Sequence[str], last: str = "and") -> str:
 
 def listed(names: Sequence[str], last: str = "and") -> str:
     """`table.fillfactor=90 and 75`: treatments, with what they share written once."""
-    return joined([names[0], *(short(each, beside=names[0]) for each in names[1:])], last)
+    return joined([names[0], *(short(each, after=names[0]) for each in names[1:])], last)
 
 
-def short(name: str, *, beside: str) -> str:
-    """What distinguishes a treatment from one that was named before: `75` beside `table.fillfactor=90`.
+def short(name: str, *, after: str) -> str:
+    """What distinguishes a treatment from one that was named before: `75` after `table.fillfactor=90`.
 
     Of several factors those that differ, with their names; the whole name where the two have other factors.
     """
-    mine, theirs = (each.split(", ") for each in (name, beside))
+    mine, theirs = (each.split(", ") for each in (name, after))
     if not all("=" in part for part in (*mine, *theirs)) or _factors(mine) != _factors(theirs):
         return name
     if len(mine) == 1:
@@ -374,12 +374,11 @@ def _by_other_responses(case: Case) -> str:
     if not prices:
         lost = _traded(case, names)
         return f"take {which} if {count}{lost or ': nothing was shown to speak against it'}"
-    baseline = short(case.baseline, beside=names[0])
+    baseline = short(case.baseline, after=names[0])
     return f"take {which} only if {count} more than {joined(prices)}, else keep {baseline}{_traded(case, names)}"
 
 
 def _take(case: Case) -> str:
-    """Of treatments that are better, which to take."""
     kinds = _kinds(case)
     better = [name for name, found in kinds.items() if Kind.BETTER in found]
     if not better:
@@ -535,7 +534,7 @@ def badges(case: Case) -> Sequence[Badge]:
         return ()
     found = []
     for each in case.verdicts:
-        at, name = each.effect.place.cell.name, short(each.effect.treatment, beside=case.baseline)
+        at, name = each.effect.place.cell.name, short(each.effect.treatment, after=case.baseline)
         found.append(Badge(f"{name} at {at}" if at else name, each.verdict.kind, found_of(case, each)))
     return found
 
@@ -576,7 +575,6 @@ def _changed(case: Case, response: Response, effect: Effect) -> str:
 
 
 def _found(case: Case) -> str:
-    """What the verdicts say of the primary response."""
     head = f"{case.label}: " if case.label else ""
     if case.objections:
         return f"{head}no verdict: lint objects to these runs ({shortened('; '.join(case.objections))})"
@@ -609,14 +607,13 @@ def _not_yet(case: Case, compared: Sequence["Judged"]) -> str:
 
 
 def _one_by_one(case: Case) -> str:
-    """Each comparison by itself; those with the same verdict, and those that show no difference, in one phrase."""
     still = [each for each in case.verdicts if each.verdict.kind is Kind.UNRESOLVED and not not_judged(each)]
     judged = [each for each in case.verdicts if each not in still]
     parts = [_both(case, judged)] if _alike(judged) else [_said(case, each) for each in judged]
     if still:
         names = [place_of(each.effect) for each in still]
         listed = " or ".join(
-            f"with {short(name, beside=names[0]) if place else name} ({_interval(each.effect, case.primary)})"
+            f"with {short(name, after=names[0]) if place else name} ({_interval(each.effect, case.primary)})"
             for place, (name, each) in enumerate(zip(names, still, strict=True))
         )
         parts.append(f"{phrase_of(case.primary).name} is not settled {listed}")
@@ -641,17 +638,15 @@ def _same_words(effects: Sequence[Effect]) -> bool:
 
 
 def _both(case: Case, judged: Sequence["Judged"]) -> str:
-    """Several comparisons with the same verdict."""
     effects = [each.effect for each in judged]
     names, cell = listed([each.treatment for each in effects]), effects[0].place.cell.name
-    than = f"{short(case.baseline, beside=effects[0].treatment)}{f' at {cell}' if cell else ''}"
+    than = f"{short(case.baseline, after=effects[0].treatment)}{f' at {cell}' if cell else ''}"
     amounts = [f"{_value(case.primary, each)} ({_interval(each, case.primary)})" for each in effects]
     said = _phrased(case, case.primary, effects, amounts)
     return f"{names} are {judged[0].verdict.kind.value} than {than}: {said}"
 
 
 def _said(case: Case, judged: "Judged") -> str:
-    """One comparison with a verdict, in words."""
     effect, kind, place = judged.effect, judged.verdict.kind, place_of(judged.effect)
     if kind is Kind.FAILED:
         return f"{place} failed ({shortened(judged.verdict.text.removeprefix('failed: '))})"
@@ -659,7 +654,7 @@ def _said(case: Case, judged: "Judged") -> str:
         return f"{place} was not compared with {case.baseline} ({shortened(effect.refused)})"
     if kind is Kind.UNRESOLVED:
         return _not_yet(case, [judged])
-    baseline = short(case.baseline, beside=effect.treatment)
+    baseline = short(case.baseline, after=effect.treatment)
     if kind is Kind.EQUIVALENT:
         return f"{place} is equivalent to {baseline} {_within(judged)}: {_amount(case, effect)}"
     if kind is Kind.DIFFERENT:
@@ -816,7 +811,6 @@ def _value(response: Response, effect: Effect, most: Effect | None = None) -> st
 
 
 def _costs(case: Case, subjects: Sequence[str]) -> str:
-    """Other responses that moved, with the subjects that they moved with."""
     parts = []
     for names, moved in _together(case, subjects):
         said = joined([_phrased(case, response, [each[0] for each in every], _values(response, every))

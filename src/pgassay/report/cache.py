@@ -93,7 +93,7 @@ class CacheFindings:
 
     @cached_property
     def series(self) -> tuple[str, ...]:
-        """What varies beside the size, in the study's order."""
+        """What varies apart from the size, in the study's order."""
         return tuple(dict.fromkeys(spot.series for spot in self.spots.values()))
 
     def values(self, response: str) -> Mapping[Spot, list[float]]:

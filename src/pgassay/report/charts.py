@@ -1,6 +1,6 @@
 """The house style of figures: sizes, axes, labels, legends, and the forms of chart that several sections draw.
 
-Labels stand beside what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
+Labels stand next to what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
 are for what has too many names. Every figure works without colour (the palette is in `colours`). Nothing is cut, and
 nothing is said twice. Altair takes a second to import, so sections import this module only to draw.
 """
@@ -47,9 +47,9 @@ LINE, _AIR = 15, 10
 DOTS_MAX = 2000
 """Trials beyond which a figure shows boxes: more dots than that hide each other and make a page of many megabytes."""
 LABELLED_MAX = 8
-"""Lines that have their names beside them; more have a legend."""
+"""Lines that have their names next to them; more have a legend."""
 LABEL_LETTERS_MAX = 18
-"""Of a name beside a line; longer ones go to a legend."""
+"""Of a name next to a line; longer ones go to a legend."""
 ALL_TREATMENTS = "median of all treatments"
 
 
@@ -197,8 +197,8 @@ def labelled_rows(texts: Mapping[str, str], mark: float) -> tuple[Mapping[str, L
     top = 0.0
     for label, text in texts.items():
         lines = textwrap.wrap(label, LETTERS) or [""]
-        beside = len(lines[-1]) + len(text) + 3 <= LETTERS
-        bottom = top + LINE * (len(lines) if beside or not text else len(lines) + 1)
+        fits = len(lines[-1]) + len(text) + 3 <= LETTERS
+        bottom = top + LINE * (len(lines) if fits or not text else len(lines) + 1)
         found[label] = LabelledRow("\n".join(lines), top, bottom - LINE, bottom + mark / 2)
         top = bottom + mark + _AIR
     return found, top
@@ -259,14 +259,14 @@ def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float
     return least - air, most + air
 
 
-def beside_lines(names: Sequence[str]) -> bool:
-    """Do these lines have their names beside them, rather than in a legend?"""
+def named_inline(names: Sequence[str]) -> bool:
+    """Do these lines have their names next to them, rather than in a legend?"""
     labels = short_labels(names)[1].values()
     return len(names) <= LABELLED_MAX and all(len(label) <= LABEL_LETTERS_MAX for label in labels)
 
 
 def end_labels(ends: Mapping[str, float], domain: tuple[float, float], height: float) -> list[dict[str, Any]]:
-    """Rows of kind `label` for names beside the right ends of lines: `treatment`, `name` and `_at` on the axis."""
+    """Rows of kind `label` for names next to the right ends of lines: `treatment`, `name` and `_at` on the axis."""
     low, high = domain
     pixel = (high - low) / height
     places = spread(list(ends.values()), (LINE - 1) * pixel, low, high)
@@ -507,7 +507,7 @@ def forest_row(
     shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
     if max(map(abs, shown)) > _INFINITE:
         return None
-    told = words.ratio_interval if ratio else words.points_interval
+    said = words.ratio_interval if ratio else words.points_interval
     row = {
         "label": name,
         "treatment": effect.treatment,
@@ -515,7 +515,7 @@ def forest_row(
         "low": shown[1],
         "high": shown[2],
         "blocks": effect.blocks,
-        "text": told(effect.estimate, effect.low, effect.high),
+        "text": said(effect.estimate, effect.low, effect.high),
     }
     if response is not None and resolution is not None:
         width = margin(effect.baseline_mean, response, resolution)

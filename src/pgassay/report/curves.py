@@ -109,7 +109,6 @@ def _fits(findings: "Findings") -> Iterator[Part]:
 
 
 def _fit_table(title: str, found: Sequence[Scaling], processors: Processors, response: Response) -> Iterator[Table]:
-    """All fits of one response; nothing without a single fit."""
     fitted = [each for each in found if each.kink is not None or each.law is not None]
     if not fitted:
         return
@@ -269,7 +268,6 @@ def fit_figure(findings: "Findings") -> Figure:
 
 
 def _fit_drawing(findings: "Findings") -> Drawing | None:
-    """None without a fit."""
     import altair as alt
 
     fitted = {(each.treatment, each.condition): each for each in findings.scalings if each.law or each.kink}
@@ -504,13 +502,13 @@ def _drawing(findings: "Findings") -> Drawing | None:
     free = len(places) > 1
     ends = [row[each] for row in rows for each in ("value", "low", "high") if row[each] is not None]
     domain = charts.domain_of(ends, zero=True)
-    beside = not free and len(treatments) > 1 and charts.beside_lines(treatments)
+    inline = not free and len(treatments) > 1 and charts.named_inline(treatments)
     scale = alt.Scale(zero=True) if free else alt.Scale(domain=domain, nice=False)
     y = alt.Y("low:Q", title=charts.wrapped(named, _HEIGHT), scale=scale)
     drawn = [{**row, "kind": "point"} for row in rows]
-    if beside:
+    if inline:
         drawn += charts.end_labels({row["treatment"]: row["value"] for row in rows}, domain, _HEIGHT)
-    colours = charts.colour(treatments, legend=not beside)
+    colours = charts.colour(treatments, legend=not inline)
     tooltip = [
         charts.tip("treatment:N"),
         charts.tip("at:Q" if numeric else "at:N", ", ".join(findings.study.covariates)),
@@ -523,7 +521,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
         band.encode(x=x, color=colours, y=y, y2="high:Q"),
         lines.encode(x=x, color=colours, y=alt.Y("value:Q", scale=scale), tooltip=tooltip),
     ]
-    if beside:
+    if inline:
         layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale)))
     chart = charts.layered(layers, drawn, _HEIGHT, "condition", places)
     return Drawing(

@@ -186,19 +186,13 @@ def junit(findings: "Findings") -> bytes:
         whole, "testsuite", {"name": visible(name), "timestamp": visible(started), "time": seconds, **counts}
     )
     for each in judged:
-        suite.append(_junit_case(findings, each, name))
+        where, measured = each.place.name or "the load", here(each)
+        names = {"classname": visible(f"{name}.{where}"), "name": visible(each.limit.text)}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        if each.outcome is not Outcome.PASS:
+            why = {"type": each.outcome.value, "message": visible(each.why or f"measured: {measured}")}
+            failure = ElementTree.SubElement(case, "failure", why)
+            failure.text = visible(f"{each.limit.text}: {each.outcome.value} with {where}; measured: {measured}")
     ElementTree.indent(whole)
     body: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
     return body + b"\n"
-
-
-def _junit_case(findings: "Findings", judged: Judgement, study: str) -> ElementTree.Element:
-    where = judged.place.name or "the load"
-    names = {"classname": f"{study}.{where}", "name": judged.limit.text}
-    case = ElementTree.Element("testcase", {name: visible(text) for name, text in names.items()})
-    measured = here(judged)
-    if judged.outcome is not Outcome.PASS:
-        why = judged.why or f"measured: {measured}"
-        failure = ElementTree.SubElement(case, "failure", {"type": judged.outcome.value, "message": visible(why)})
-        failure.text = visible(f"{judged.limit.text}: {judged.outcome.value} with {where}; measured: {measured}")
-    return case

@@ -119,7 +119,6 @@ def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str,
 
 
 def _sustained(rates: Mapping[int, Sequence[float]]) -> str:
-    """What trials that only write say of a cliff, by number and rate of each second."""
     long = {number: each for number, each in rates.items() if len(each) >= SECONDS_LEAST}
     if not long:
         return f"windows are too short to see a cliff under sustained writing: below {SECONDS_LEAST} s"

@@ -18,7 +18,7 @@ from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import cause, grouped
+from pgassay.report.trials import cause, grouped, of_regime
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
     compared = () if power_cuts.decide(findings) else findings.verdicts
     alike = grouped((each.effect for each in compared if each.effect.left_out), lambda each: "; ".join(each.left_out))
-    told = (
+    said = (
         f"{effects[0].place.name if len(effects) == 1 else f'{len(effects)} comparisons'}: {why}"
         for why, effects in alike.items()
     )
-    yield Sentences(tuple(told), small=True)
+    yield Sentences(tuple(said), small=True)
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
@@ -132,7 +132,7 @@ def losses(trials: Sequence[TrialRecord]) -> str:
 
 
 def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
-    """What a run spent beside its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
+    """What a run spent apart from its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
 
     From `timings_s` of every trial (docs/record.md, "The life of a trial") and the journal; pauses are no part of
     either. Empty where no trial tells its steps. Hosts of a fleet prepare their own, and do not say how long that took.
@@ -144,10 +144,8 @@ def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
     for trial in timed:
         for name, seconds in trial.timings_s.items():
             steps[name] = steps.get(name, 0.0) + seconds
-        loaded_s = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
-        steps["measure"] = steps.get("measure", 0.0) - sum(
-            float(each) for each in loaded_s if isinstance(each, int | float)
-        )
+        loaded_s = (*of_regime([trial], "window_s"), *of_regime([trial], "warmup_s"))
+        steps["measure"] = steps.get("measure", 0.0) - sum(loaded_s)
     means = {name: max(0.0, seconds) / len(timed) for name, seconds in steps.items()}
     largest = sorted(means, key=lambda name: -means[name])[:STEPS_SHOWN]
     listed = ", ".join(f"{name} {means[name]:.1f} s" for name in largest)
@@ -182,10 +180,10 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
         for trial in trials
         if trial.status is Status.VALID and (share := trial.responses.get(IMPOSSIBLE)) is not None
     ]
-    told = [share for share in shares if share > IMPOSSIBLE_TOLD]
-    if not told:
+    said = [share for share in shares if share > IMPOSSIBLE_TOLD]
+    if not said:
         return ()
-    counted = f"in {len(told)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(told), 2)}"
+    counted = f"in {len(said)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(said), 2)}"
     return (
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",

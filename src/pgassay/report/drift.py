@@ -44,8 +44,8 @@ def drifts(all_findings: Sequence["Findings"]) -> list[Drifting]:
             for block, value in judged.effect.contrasts:
                 if block in began:
                     moments.append(Moment(*began[block], log(value) if ratio else value))
-    told = ((place, drift(moments)) for place, moments in found.items())
-    return [Drifting(place, each) for place, each in told if each is not None]
+    said = ((place, drift(moments)) for place, moments in found.items())
+    return [Drifting(place, each) for place, each in said if each is not None]
 
 
 def _began(run: "Run") -> dict[int, tuple[str, float]]:
@@ -105,11 +105,7 @@ def _cell(day: HostDay, response: Response) -> str:
 
 
 def _ends(day: HostDay, response: Response) -> tuple[float, float, float]:
-    values = (day.mean, day.low, day.high)
-    if response.scale is Scale.RATIO:
-        mean, low, high = map(exp, values)
-        return mean, low, high
-    return values
+    return words.of_contrasts(day.mean, day.low, day.high, response)
 
 
 def date_of(day: int) -> str:
@@ -164,29 +160,27 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if not found:
         return
     yield Values({"drift": plain(found, findings.primary)})
-    told = tuple(sentence(each, findings.primary) for each in found)
-    yield Brief(told[0])
-    yield Sentences(told)
+    said = tuple(sentence(each, findings.primary) for each in found)
+    yield Brief(said[0])
+    yield Sentences(said)
     yield Figure("effects-by-day", lambda: drawing(found, findings.primary))
     yield table(found, findings.primary)
 
 
 def plain(found: Sequence[Drifting], response: Response) -> list[dict[str, object]]:
     """For JSON: changes as factors a day on a ratio scale, else in the response's unit; None where not known."""
-    return [
-        {
-            **each.place._asdict(),
-            "span_days": each.drift.span_days,
-            **{name: _known(exp(value) if response.scale is Scale.RATIO else value) for name, value in
-               zip(("per_day", "low", "high"), (each.drift.per_day, each.drift.low, each.drift.high), strict=True)},
-            "days": [
-                {"host": day.host, "day": date_of(day.day), "blocks": day.blocks,
-                 **dict(zip(("estimate", "low", "high"), map(_known, _ends(day, response)), strict=True))}
-                for day in each.drift.days
-            ],
-        }
-        for each in found
-    ]  # fmt: skip
+    rows: list[dict[str, object]] = []
+    for each in found:
+        drifted = words.of_contrasts(each.drift.per_day, each.drift.low, each.drift.high, response)
+        per_day, low, high = map(_known, drifted)
+        days = [
+            {"host": day.host, "day": date_of(day.day), "blocks": day.blocks,
+             **dict(zip(("estimate", "low", "high"), map(_known, _ends(day, response)), strict=True))}
+            for day in each.drift.days
+        ]  # fmt: skip
+        changes = {"span_days": each.drift.span_days, "per_day": per_day, "low": low, "high": high}
+        rows.append({**each.place._asdict(), **changes, "days": days})
+    return rows
 
 
 def _known(value: float) -> float | None:

@@ -22,7 +22,7 @@ from pgassay.record import start_states
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.section import Block, Brief, Drawing, Figure, Part, Section, Table
-from pgassay.report.trials import by_treatment, middle, valid_by_place
+from pgassay.report.trials import by_treatment, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
     DATA,
@@ -77,8 +77,8 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
     mine = [study.levels_of(arm) for arm in study.arms if arm.place == place]
     if not any(map(timed, mine)):
         return found
-    beside = place._replace(treatment=study.design.baseline.name)
-    worst = max((error for each in (place, beside) if (error := errors.get(each)) is not None), default=0.0)
+    baseline = place._replace(treatment=study.design.baseline.name)
+    worst = max((error for each in (place, baseline) if (error := errors.get(each)) is not None), default=0.0)
     missed = f", which a drive missed by {per_cent(worst)}" if worst > ACCEPTABLE_ERROR else ""
     slower = max(map(dilation, mine))
     slowed_ = f", {slowed(slower)}" if slower > 1 else ""
@@ -312,7 +312,7 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
     if "aged, not settled" in states:
         return "it had not settled when the drive was aged"
     if written is not None and written < WHOLE:
-        window_s = middle(value for trial in trials if isinstance(value := trial.regime.get("window_s"), float))
+        window_s = middle(of_regime(trials, "window_s"))
         enough = f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written else ""
         return f"a window wrote {written:.2g} of {which}{enough}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
@@ -335,8 +335,8 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
 
 def _counters(trials: Sequence[TrialRecord]) -> str:
     """Whether known writes proved what real drives count; empty in older records, and of drives that count nothing."""
-    told = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
-    return "; ".join(dict.fromkeys(str(each) for each in told if each))
+    said = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
+    return "; ".join(dict.fromkeys(str(each) for each in said if each))
 
 
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
@@ -381,14 +381,14 @@ def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
 
 
 def _silent(trial: TrialRecord) -> Iterator[str]:
-    """Drives of a set that are there without host writes, along with one that told its own."""
-    told: dict[str, bool] = {}
+    """Drives of a set that are there without host writes, along with one that has its own."""
+    said: dict[str, bool] = {}
     for drive, sources in _COUNTED.items():
         names = [f"{source}.host_bytes_written" for source in sources]
         if there := [trial.counters[name] is not None for name in names if name in trial.counters]:
-            told[drive] = any(there)
-    if any(told.values()):
-        yield from (drive for drive, each in told.items() if not each)
+            said[drive] = any(there)
+    if any(said.values()):
+        yield from (drive for drive, each in said.items() if not each)
 
 
 def _stood_still(trial: TrialRecord, source: str) -> str:
@@ -410,8 +410,7 @@ def settled(trials: Sequence[TrialRecord]) -> float | None:
 def _recorded(trials: Sequence[TrialRecord], name: str) -> float | None:
     """Of the drive that holds the data; the WAL's alone where only that one counts."""
     for source in _SOURCES:
-        values = [trial.regime.get(f"{source}.{name}") for trial in trials]
-        found = middle(value for value in values if isinstance(value, float))
+        found = middle(of_regime(trials, f"{source}.{name}"))
         if found is not None:
             return found
     return None
@@ -423,21 +422,19 @@ def _least_written(trials: Sequence[TrialRecord]) -> tuple[float | None, str]:
     Of the trials that have a write amplification; of all drives together where none tells its capacity.
     """
     judged = [trial for trial in trials if trial.responses.get("write_amplification") is not None]
-    written = {drive: middle(_drive_writes(trial, sources) for trial in judged) for drive, sources in _COUNTED.items()}
+    written: dict[str, float | None] = {}
+    for drive, sources in _COUNTED.items():
+        shares = []
+        for trial in judged:  # of the one of these sources that is there and has a capacity
+            counts = trial.counters
+            sizes = ((counts.get(f"{s}.host_bytes_written"), counts.get(f"{s}.capacity_bytes")) for s in sources)
+            shares.append(next((sent / room for sent, room in sizes if sent is not None and room), None))
+        written[drive] = middle(shares)
     known = {drive: value for drive, value in written.items() if value is not None}
     if not known:
         return middle(trial.responses.get("drive_writes") for trial in judged), _THE_ONE
     least = min(known, key=lambda drive: known[drive])
     return known[least], least if len(known) > 1 else _THE_ONE
-
-
-def _drive_writes(trial: TrialRecord, sources: Sequence[str]) -> float | None:
-    """Of the one of these sources that is there; None without a capacity."""
-    for source in sources:
-        sent, capacity = (trial.counters.get(f"{source}.{name}") for name in ("host_bytes_written", "capacity_bytes"))
-        if sent is not None and capacity:
-            return sent / capacity
-    return None
 
 
 def _start(trial: TrialRecord) -> tuple[str, ...]:
@@ -453,10 +450,10 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
 
 def _proof(trials: Sequence[TrialRecord]) -> str:
     """Whether each trial found its drives as the others did; empty where the drives do not tell."""
-    told = start_states.proven(trials)
-    if told:
+    said = start_states.proven(trials)
+    if said:
         changed = len(list(start_states.changes(trials)))
-        counted = words.counted(told, "trial")
+        counted = words.counted(said, "trial")
         return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
     written = start_states.written_between(trials)
     return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"

@@ -81,7 +81,6 @@ class SideBySide:
 
 
 def _require_same_study(first: Findings, other: Findings) -> None:
-    """Raise `UsageError` where the two are of other studies, or have other primaries."""
     path, study, mine = other.run.path, first.run.header.study, other.run.header.study
     if mine != study:
         raise UsageError(
@@ -168,13 +167,13 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
 
 
 def _facts(findings: Findings) -> Mapping[str, Any]:
-    """What is recorded of an environment's machine: of a fleet's host what it told of itself."""
+    """What is recorded of an environment's machine: of a fleet's host what it said of itself."""
     fleet = findings.run.host.get("fleet")
     if not findings.hosts or not isinstance(fleet, Mapping):
         return findings.run.host
     mine = fleet.get(name_of(findings))
-    told = mine.get("facts") if isinstance(mine, Mapping) else None
-    return told if isinstance(told, Mapping) else {}
+    said = mine.get("facts") if isinstance(mine, Mapping) else None
+    return said if isinstance(said, Mapping) else {}
 
 
 def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:

@@ -25,7 +25,7 @@ from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
-from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
+from pgassay.record.decisions import Step, decisions_in, extended_in, horizon_in
 from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind
@@ -67,7 +67,7 @@ class Findings:
     ) -> None:
         """`disk` is what a disk study measured of the drive, None for what the record took along.
 
-        `weigh` are thresholds beside those of the study; `hosts` takes the blocks of these hosts of a fleet alone.
+        `weigh` are thresholds besides the study's own; `hosts` takes the blocks of these hosts of a fleet alone.
         """
         self.run = run
         self.hosts = hosts
@@ -131,7 +131,7 @@ class Findings:
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
-        """The thresholds of the study and those asked for beside it; raises `UsageError` where one cannot be."""
+        """The thresholds of the study and those asked for in addition; raises `UsageError` where one cannot be."""
         return resolve(
             (*self.study.decide, *self._weigh),
             tuple(self.responses.values()),
@@ -155,14 +155,9 @@ class Findings:
         return tuple(trial for trial in self.trials if trial.status is Status.OUTCOME)
 
     @cached_property
-    def decisions(self) -> tuple[Decision, ...]:
-        """Every decision of the design, as the journal holds them: drops, stops, repetitions."""
-        return decisions_in(self.run.journal)
-
-    @cached_property
     def dropped(self) -> Mapping[str, str]:
         """Arms that left without a verdict, with the reason: they failed, or were set aside; settled ones have one."""
-        drops = {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
+        drops = {each.arm: each.reason for each in decisions_in(self.run.journal) if each.step is Step.DROP}
         return {arm: reason for arm, reason in drops.items() if not reason.startswith(SETTLED)}
 
     @property
@@ -237,7 +232,7 @@ class Findings:
     def _family(self, response: Response) -> int:
         """How many comparisons share an error rate with those of `response`: the same wherever a page shows them.
 
-        The primary's are one, those that the run was to settle beside it another, as the design judged them; costs are
+        The primary's are one, those that the run was to settle with it another, as the design judged them; costs are
         the third, other secondary responses the fourth. A comparison of any other response stands for itself.
         """
         if (deciding := family(self.study, response.name)) is not None:
@@ -264,15 +259,13 @@ class Findings:
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
-        compared = map(self._with_failed_baseline, self.effects(response))
-        return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
-
-    def _with_failed_baseline(self, effect: Effect) -> Effect:
-        """Without a baseline there is nothing to compare with, however well the treatment ran."""
-        baseline = effect.place._replace(treatment=self.baseline)
-        if effect.refused or baseline not in self.failures:
-            return effect
-        return replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
+        found = []
+        for effect in self.effects(response):
+            baseline = effect.place._replace(treatment=self.baseline)
+            if not effect.refused and baseline in self.failures:  # nothing to compare with, however well it ran
+                effect = replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
+            found.append(Judged(effect, self._verdict(effect, response)))
+        return tuple(found)
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         design, failure = self.study.design, self.failure(effect.place)
@@ -314,7 +307,6 @@ class Findings:
 
     @cached_property
     def _costs_beside(self) -> tuple[Effect, ...]:
-        """The family of all costs but those that decide when the run ends."""
         named = (name for name, response in self.responses.items() if response.cost)
         observed = {name: self.observations(name) for name in named if family(self.study, name) is None}
         declared, most = tuple(self.responses.values()), self.study.design.blocks_max

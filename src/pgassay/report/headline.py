@@ -38,6 +38,7 @@ from pgassay.report.answer import (
 )
 from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
+from pgassay.report.trials import of_regime
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -241,7 +242,6 @@ def of_curves(findings: "Findings") -> Headline:
 
 
 def _at_most(resource: Resource, found: tuple[float, str]) -> str:
-    """What a drive does at most, of one kind."""
     value, _ = found
     if resource is Resource.WRITTEN_BYTES:
         return f"writes {_bytes(value)}"
@@ -261,15 +261,15 @@ def _peak(findings: "Findings", curve: Curve) -> str:
         return ""
     least = response.better is Better.LOWER
     point = (min if least else max)(points, key=lambda point: point.value)
-    value, *ends = (
-        _bytes(each) if response.unit in words.BYTES else rounded(each) for each in (point.value, point.low, point.high)
-    )
+    written = _bytes if response.unit in words.BYTES else rounded
+    value, shown = written(point.value), ""
+    if curves.has_band(point, response.scale):
+        shown = f" (between {written(point.low)} and {written(point.high)})"
     if response.unit in ("1/s", "count"):
         value = f"{value} {response.title}"
     else:
         unit = "" if response.unit in words.BYTES else words.unit(response)
         value = f"{response.title} {value} {unit}".strip()
-    shown = f" (between {ends[0]} and {ends[1]})" if curves.has_band(point, response.scale) else ""
     spot = (curve.treatment, curve.condition, point.covariate)
     same = (one for one in findings.bottlenecks if (one.treatment, one.condition, one.covariate) == spot)
     stops = next((f", bottleneck: {one.diagnosis.cause}" for one in same), "")
@@ -279,7 +279,6 @@ def _peak(findings: "Findings", curve: Curve) -> str:
 
 
 def _known(findings: "Findings") -> str:
-    """How many points are known to the asked resolution."""
     points = [point for curve in findings.curves for point in curve.points]
     resolution = findings.study.design.resolution
     asked = f"±{resolution * 100:.3g} %"
@@ -319,11 +318,11 @@ def _then(findings: "Findings") -> str:
 
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
-    windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
+    windows = of_regime(findings.trials, "window_s")
     known = findings.run.host.get("postgres")  # of every server under test: `15.18`
     servers = known if isinstance(known, list) else []
-    told = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in told)
+    said = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
+    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in said)
     return Facts(
         postgresql=list(dict.fromkeys(number for number in numbers if number)),
         machine="" if findings.imported else machine(findings.run.host),
@@ -383,7 +382,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if found.badges:
         where = label(findings)
         yield Badges(f"{where}, against {findings.baseline}" if where else f"against {findings.baseline}", found.badges)
-        yield Sentences(found.beside, on=Surface.PAGE)
+        yield Sentences(found.rest, on=Surface.PAGE)
     yield Sentences(found.sentences, on=Surface.TERMINAL if found.badges else Surface.BOTH)
     yield Sentences((about.line,), small=True)
 

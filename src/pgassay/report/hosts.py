@@ -74,12 +74,7 @@ def _spread(value: float, response: Response) -> str:
 
 
 def _shown(host: HostEffect, found: BetweenHosts, response: Response) -> tuple[float, float, float]:
-    """Estimate and interval on the response's scale."""
-    values = (host.mean, *host_interval(found, host))
-    if response.scale is Scale.RATIO:
-        estimate, low, high = map(exp, values)
-        return estimate, low, high
-    return values
+    return words.of_contrasts(host.mean, *host_interval(found, host), response)
 
 
 def _table(findings: "Findings", effects: Sequence[tuple["Effect", BetweenHosts]]) -> Table:
@@ -194,10 +189,10 @@ def without_sentence(found: WithoutHosts, response: Response) -> str:
     changing = found.changing
     if not changing:
         return f"{name}: {kind} whichever host is left out"
-    told = [f"without {host}: {_judged_in_words(found.without[host], response)}" for host in changing[:_TOLD]]
+    said = [f"without {host}: {_judged_in_words(found.without[host], response)}" for host in changing[:_TOLD]]
     if len(changing) > _TOLD:
-        told.append(f"another verdict without each of {words.counted(len(changing) - _TOLD, 'other host')}, too")
-    return f"{name}: {kind} by all {words.counted(len(found.without), 'host')}, but {'; '.join(told)}"
+        said.append(f"another verdict without each of {words.counted(len(changing) - _TOLD, 'other host')}, too")
+    return f"{name}: {kind} by all {words.counted(len(found.without), 'host')}, but {'; '.join(said)}"
 
 
 def _judged_in_words(judged: Judged, response: Response) -> str:
@@ -207,18 +202,19 @@ def _judged_in_words(judged: Judged, response: Response) -> str:
 def without_table(found: Sequence[WithoutHosts], response: Response) -> Table:
     """A row for each host that is left out, a column for each comparison; rows with another verdict are marked."""
     names = list(dict.fromkeys(name for each in found for name in each.without))
-    rows = [[name, *(_without_cell(each, name, response) for each in found)] for name in names]
+    rows = []
+    for name in names:
+        cells = []
+        for each in found:
+            kept = f" instead of {each.whole.verdict.kind}" if name in each.changing else ""
+            cells.append(
+                f"{_judged_in_words(each.without[name], response)}{kept}" if name in each.without else words.MISSING
+            )
+        rows.append([name, *cells])
     marked = [place for place, name in enumerate(names) if any(name in each.changing for each in found)]
     note = "by the rules of the run itself, at as many looks and for as many comparisons; it decides nothing"
     head = ["without", *(each.whole.effect.place.name for each in found)]
     return Table(head, rows, "Effect without each host", (note,), marked=marked, texts=True)
-
-
-def _without_cell(found: WithoutHosts, host: str, response: Response) -> str:
-    if host not in found.without:
-        return words.MISSING
-    instead = f" instead of {found.whole.verdict.kind}" if found.changes(host) else ""
-    return f"{_judged_in_words(found.without[host], response)}{instead}"
 
 
 def without_values(found: Sequence[WithoutHosts]) -> list[dict[str, object]]:
@@ -266,9 +262,9 @@ def _describe(findings: Findings) -> Iterator[Part]:
     left_out = without_each(findings)
     without = without_values(left_out)
     yield Values({**({"hosts": places} if places else {}), **({"without_host": without} if without else {})})
-    told = tuple(_sentence(each, found, response) for each, found in effects)
-    yield Brief(told[0])
-    yield Sentences(told)
+    said = tuple(_sentence(each, found, response) for each, found in effects)
+    yield Brief(said[0])
+    yield Sentences(said)
     yield Figure("effects-by-host", lambda: drawing(findings))
     yield _table(findings, effects)
     if left_out:

@@ -67,9 +67,9 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
     values = [row[each] for row in rows for each in ("low", "high")]
     most = max(row["nines"] for row in rows)
     domain = (min(values) / 1.1, max(values) * 1.1)
-    beside = len(treatments) > 1 and charts.beside_lines(treatments)
+    inline = len(treatments) > 1 and charts.named_inline(treatments)
     drawn = [{**row, "kind": "quantile"} for row in rows]
-    for place in places if beside else ():
+    for place in places if inline else ():
         ends = {row["treatment"]: log10(row["latency_ms"]) for row in rows if row["condition"] == place}
         labels = charts.end_labels(ends, (log10(domain[0]), log10(domain[1])), _LATENCY_HEIGHT)
         drawn += [{**label, "_at": 10 ** label["_at"], "condition": place} for label in labels]
@@ -81,7 +81,7 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
     )
     scale = alt.Scale(type="log", domain=domain, nice=False)
     y = alt.Y("latency_ms:Q", title="latency, ms", scale=scale, axis=alt.Axis(format="~g", tickCount=6))
-    shades = charts.colour(treatments, legend=len(treatments) > 1 and not beside)
+    shades = charts.colour(treatments, legend=len(treatments) > 1 and not inline)
     tips = [charts.tip("treatment:N"), charts.tip("share:N")]
     tips += [charts.tip(f"{each}:Q") for each in ("latency_ms", "low", "high", "trials")]
     base = charts.of_kind("quantile")
@@ -89,7 +89,7 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
         base.mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=shades),
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=shades, tooltip=tips),
     ]
-    if beside:
+    if inline:
         layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale), places))
     return Drawing(
         f"Distribution of latency{charts.by(treatments)}",
@@ -315,7 +315,6 @@ def _dots(
 
 
 def _over_blocks(findings: "Findings") -> Drawing | str | None:
-    """The primary's values by block, a line a treatment."""
     import altair as alt
 
     from pgassay.report import charts
@@ -328,7 +327,7 @@ def _over_blocks(findings: "Findings") -> Drawing | str | None:
     places = _places(findings.study)
     free = len(places) > 1 and charts.apart(rows, "condition")
     domain = charts.domain_of(row["value"] for row in rows)
-    named = len(treatments) > 1 and not free and charts.beside_lines(treatments)
+    named = len(treatments) > 1 and not free and charts.named_inline(treatments)
     drawn = [{**row, "kind": "trial"} for row in rows]
     for place in places if named else ():
         here = [row for row in rows if row["condition"] == place]
@@ -362,7 +361,6 @@ def constant(values: Iterable[float]) -> bool:
 
 
 def _values(trials: Sequence[TrialRecord], response: Response) -> list[dict[str, Any]]:
-    """A row a valid trial that has a value, in the unit of the axis."""
     valid = (trial for trial in trials if trial.status is Status.VALID)
     measured_values = [(trial, value) for trial in valid if (value := trial.responses.get(response.name)) is not None]
     divisor, _ = words.scale_of((value for _, value in measured_values), response)
@@ -414,7 +412,6 @@ def _axis(response: Response, *, grid: bool = True) -> "alt.Axis":
 
 
 def _free(chart: Any, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
-    """Panels with axes of their own where a common one would flatten some."""
     from pgassay.report.charts import apart
 
     several = len({row["condition"] for row in rows}) > 1

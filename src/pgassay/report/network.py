@@ -89,8 +89,8 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if known:
         most = max(known, key=lambda each: each.latency_share or 0.0)
         trips, trip_us = words.number(most.trips_per_transaction), words.number(most.round_trip_us)
-        told = f"{trips} round trips of {trip_us} us take {words.share(most.latency_share)} of a latency"
-        yield Brief(told if len(found) == 1 else f"{told} with {most.place}, where they take most")
+        said = f"{trips} round trips of {trip_us} us take {words.share(most.latency_share)} of a latency"
+        yield Brief(said if len(found) == 1 else f"{said} with {most.place}, where they take most")
     head = [
         "", "host of the load", "round trip, us", "shortest, us", "trips", "latency, ms", "on the way", "client busy",
         "server's machine busy",

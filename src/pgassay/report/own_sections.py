@@ -1,4 +1,4 @@
-"""Sections of a page that its run alone does not give, kept beside the run: `own-sections.json`.
+"""Sections of a page that its run alone does not give, kept with the run: `own-sections.json`.
 
 What an advice says of its confirmation comes from many runs. It is kept as blocks, with what they draw, so that the
 page is whole however often it is made again, here or on a host of a fleet, without what made them. A run that has got
@@ -41,7 +41,7 @@ _KINDS: Mapping[str, type[Sentences | Table | Verdicts | Listing | Code]] = {
 
 
 def keep(findings: "Findings", sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Write what these sections show of the run beside it, and return them as `kept` does."""
+    """Write what these sections show of the run, with it, and return them as `kept` does."""
     from altair.utils.schemapi import debug_mode
 
     run = findings.run
@@ -78,7 +78,7 @@ def kept(findings: "Findings") -> tuple[Section, ...]:
 
 
 def stamp(run: Path) -> str:
-    """Another text whenever other sections were kept beside the run at this path."""
+    """Another text whenever other sections were kept with the run at this path."""
     try:
         return str((run / FILE).stat().st_mtime_ns)
     except OSError:

@@ -2,7 +2,7 @@
 
 What decides is open (`Section.open`, and the key figures); all other sections are unfolded by their reader, by a link
 to them, or all at once. What is not available is in one list at the end. The page carries Vega and every specification
-inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures beside it.
+inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures next to it.
 `templates/page.html` knows kinds of blocks and no section.
 """
 
@@ -81,7 +81,7 @@ def write(
     """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
 
     `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others, and
-    in place of those that have their names; without them those that were kept beside the run.
+    in place of those that have their names; without them those that were kept with the run.
     Raises `UntrustedError` where `directory` is a link: a run may come from anyone.
     """
     made = chapters(findings, own=own)
@@ -254,7 +254,7 @@ def html(
     menu: Sequence[tuple[str, str]] = (),
     lost: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts.
+    """The page as text, with everything that it needs inside; `pictures` lie next to it, for readers without scripts.
 
     `lost` says of some figures why they have no picture.
     """
@@ -308,7 +308,7 @@ def _template(name: str) -> str:
 
 
 DATA = "data"
-"""The folder of CSV and JSON beside a page; a table is called by its section there, a figure by its name."""
+"""The folder of CSV and JSON next to a page; a table is called by its section there, a figure by its name."""
 FIGURES = "figures"
 SCALE = 2
 """Pixels of a PNG per point: sharp on a projector."""
@@ -324,7 +324,6 @@ def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], place:
 
 
 def _columns(head: Sequence[str]) -> Sequence[str]:
-    """Names of a table's columns, each of its own: `label` for the one without, a number behind a second one."""
     names: list[str] = []
     for each in head:
         name = each or "label"

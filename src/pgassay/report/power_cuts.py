@@ -281,7 +281,7 @@ def verdict_blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def verdict_table(findings: "Findings") -> Iterator[Block]:
-    """The same beside a run's verdicts on something else: before these."""
+    """The same for a run's verdicts on something else: before these."""
     if mine := findings.once(arms):
         rows = [(called(findings, each), each.verdict.text) for each in mine]
         yield Table(("", "power cuts"), rows, texts=True, whole=True)
@@ -348,109 +348,8 @@ def called(findings: "Findings", each: ArmCuts) -> str:
     """A short name: `the baseline`, or what tells an arm from it, with the factors' names."""
     if each.name == findings.baseline and "," in each.name:
         return "the baseline"
-    found = short(each.name, beside=findings.baseline)
+    found = short(each.name, after=findings.baseline)
     return found if "=" in found else each.name or "the server"
-
-
-def _describe(findings: "Findings") -> Iterator[Part]:
-    mine = findings.once(arms)
-    if not mine:
-        return
-    yield Values({"power_cuts": [_values(each) for each in mine]})
-    made = sum(len(each.cuts) for each in mine)
-    yield Brief(f"{made} {plural('cut', made)}, {sum(len(each.damage) for each in mine)} did damage")
-    yield Sentences((ASSUMED,))
-    head = (
-        "",
-        "cuts",
-        "epochs",
-        "damaging cuts",
-        "may do damage, below",
-        "checkpoints",
-        "cuts within one, after one",
-        "recovery, median",
-        "recovery, longest",
-        "cut, median",
-    )
-    rows = [(called(findings, each), *_figures(each)) for each in mine]
-    yield Table(head, rows, notes=tuple(_notes(findings, mine)), whole=True)
-    damage = [(called(findings, each), *row) for each in mine for row in _damage(each)]
-    if damage:
-        heads = ("", "first at cut", "cuts", "what it did", "first evidence")
-        table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
-        yield replace(table, on=Surface.TERMINAL)
-        yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
-    yield from figures(mine, {each.name: called(findings, each) for each in mine})
-
-
-def _figures(each: ArmCuts) -> Sequence[str]:
-    recoveries = [cut.recovery_ms for cut in each.cuts if cut.recovery_ms is not None]
-    risk, met = each.risk, each.coverage
-    recorded = any(cut.met for cut in each.cuts)
-    return (
-        f"{len(each.cuts):,}",
-        f"{risk.epochs:,}",
-        f"{risk.damaged_cuts:,}",
-        f"{bound_per_cent(risk.upper)} %",
-        f"{met.checkpoints:,}" if recorded else words.MISSING,
-        f"{met.within:,}, {met.after:,}" if recorded else words.MISSING,
-        f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
-        f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
-        f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
-    )
-
-
-def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
-    sound = [each for each in mine if not each.damage]
-    fixed = ", ".join(f"{bound_per_cent(each.risk.fixed_upper)} % with {called(findings, each)}" for each in sound)
-    if not decide(findings):  # else the verdicts have it
-        yield HOW
-        yield from (f"{called(findings, each)}: {_untried(each)}" for each in sound if each.coverage.untried)
-    if fixed:
-        yield f"for a number of cuts that was fixed beforehand the bound is {fixed}"
-    if allowed := [each for each in sound if each.loss_ms]:
-        lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
-        yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
-    unchecked = [called(findings, each) for each in mine if not each.ledger]
-    if unchecked:
-        named = ", ".join(unchecked)
-        yield (
-            "without load.script = ledger lost commits are not looked for, and half transactions only by the rules of "
-            f"pgbench's and TPC-C's own tables: {named}"
-        )
-    deep = sum(cut.amcheck for each in mine for cut in each.cuts)
-    yield (
-        f"all tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, small ones and the file "
-        "system after each"
-    )
-
-
-def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
-    first: dict[str, tuple[int, CutRecord]] = {}
-    for place, cut in each.damage:
-        first.setdefault(cut.verdict, (place, cut))
-    for verdict, count in Counter(cut.verdict for _, cut in each.damage).most_common(_SHOWN):
-        place, cut = first[verdict]
-        yield str(place), str(count), DID.get(verdict, verdict), cut.detail
-
-
-def _values(each: ArmCuts) -> dict[str, object]:
-    return {
-        **each.place._asdict(),
-        "verdict": each.verdict.kind,
-        "text": each.verdict.text,
-        **asdict(each.risk),
-        "cuts": len(each.cuts),
-        "loss_ms": each.loss_ms,
-        "checkpoints": each.coverage.checkpoints,
-        "cuts_within_checkpoint": each.coverage.within,
-        "cuts_after_checkpoint": each.coverage.after,
-        "untried": list(each.coverage.untried),
-        "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
-    }
-
-
-SECTION = Section("power-cuts", "Power cuts", _describe, link="Power cuts", open=True)
 
 
 _BOUND, _RECOVERY = "How sure it became, cut by cut", "What recovery takes"
@@ -699,7 +598,6 @@ def _legend(names: Sequence[str]) -> Any:
 
 
 def _recovery(arms: "Sequence[ArmCuts]") -> Drawing | None:
-    """Recovery over the WAL that it replayed; None where no cut has both."""
     rows = [
         {"treatment": each.name, "MB": cut.redo_bytes / 2**20, "s": cut.recovery_ms / 1e3}
         for each in arms
@@ -726,3 +624,104 @@ def _recovery(arms: "Sequence[ArmCuts]") -> Drawing | None:
             tooltip=[charts.tip("treatment:N"), charts.tip("MB:Q"), charts.tip("s:Q")],
         ).properties(width=charts.WIDTH, height=_HEIGHT),
     )
+
+
+def _describe(findings: "Findings") -> Iterator[Part]:
+    mine = findings.once(arms)
+    if not mine:
+        return
+    yield Values({"power_cuts": [_values(each) for each in mine]})
+    made = sum(len(each.cuts) for each in mine)
+    yield Brief(f"{made} {plural('cut', made)}, {sum(len(each.damage) for each in mine)} did damage")
+    yield Sentences((ASSUMED,))
+    head = (
+        "",
+        "cuts",
+        "epochs",
+        "damaging cuts",
+        "may do damage, below",
+        "checkpoints",
+        "cuts within one, after one",
+        "recovery, median",
+        "recovery, longest",
+        "cut, median",
+    )
+    rows = [(called(findings, each), *_figures(each)) for each in mine]
+    yield Table(head, rows, notes=tuple(_notes(findings, mine)), whole=True)
+    damage = [(called(findings, each), *row) for each in mine for row in _damage(each)]
+    if damage:
+        heads = ("", "first at cut", "cuts", "what it did", "first evidence")
+        table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
+        yield replace(table, on=Surface.TERMINAL)
+        yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
+    yield from figures(mine, {each.name: called(findings, each) for each in mine})
+
+
+def _figures(each: ArmCuts) -> Sequence[str]:
+    recoveries = [cut.recovery_ms for cut in each.cuts if cut.recovery_ms is not None]
+    risk, met = each.risk, each.coverage
+    recorded = any(cut.met for cut in each.cuts)
+    return (
+        f"{len(each.cuts):,}",
+        f"{risk.epochs:,}",
+        f"{risk.damaged_cuts:,}",
+        f"{bound_per_cent(risk.upper)} %",
+        f"{met.checkpoints:,}" if recorded else words.MISSING,
+        f"{met.within:,}, {met.after:,}" if recorded else words.MISSING,
+        f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
+        f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
+        f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
+    )
+
+
+def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
+    sound = [each for each in mine if not each.damage]
+    fixed = ", ".join(f"{bound_per_cent(each.risk.fixed_upper)} % with {called(findings, each)}" for each in sound)
+    if not decide(findings):  # else the verdicts have it
+        yield HOW
+        yield from (f"{called(findings, each)}: {_untried(each)}" for each in sound if each.coverage.untried)
+    if fixed:
+        yield f"for a number of cuts that was fixed beforehand the bound is {fixed}"
+    if allowed := [each for each in sound if each.loss_ms]:
+        lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
+        yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
+    unchecked = [called(findings, each) for each in mine if not each.ledger]
+    if unchecked:
+        named = ", ".join(unchecked)
+        yield (
+            "without load.script = ledger lost commits are not looked for, and half transactions only by the rules of "
+            f"pgbench's and TPC-C's own tables: {named}"
+        )
+    deep = sum(cut.amcheck for each in mine for cut in each.cuts)
+    yield (
+        f"all tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, small ones and the file "
+        "system after each"
+    )
+
+
+def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
+    first: dict[str, tuple[int, CutRecord]] = {}
+    for place, cut in each.damage:
+        first.setdefault(cut.verdict, (place, cut))
+    for verdict, count in Counter(cut.verdict for _, cut in each.damage).most_common(_SHOWN):
+        place, cut = first[verdict]
+        yield str(place), str(count), DID.get(verdict, verdict), cut.detail
+
+
+def _values(each: ArmCuts) -> dict[str, object]:
+    return {
+        **each.place._asdict(),
+        "verdict": each.verdict.kind,
+        "text": each.verdict.text,
+        **asdict(each.risk),
+        "cuts": len(each.cuts),
+        "loss_ms": each.loss_ms,
+        "checkpoints": each.coverage.checkpoints,
+        "cuts_within_checkpoint": each.coverage.within,
+        "cuts_after_checkpoint": each.coverage.after,
+        "untried": list(each.coverage.untried),
+        "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
+    }
+
+
+SECTION = Section("power-cuts", "Power cuts", _describe, link="Power cuts", open=True)

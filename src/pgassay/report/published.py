@@ -1,4 +1,4 @@
-"""What others published, held against this run: their table beside one's own figures, and each claim with its mark.
+"""What others published, held against this run: their table next to one's own figures, and each claim with its mark.
 
 A claim is judged by the effect of its treatment against the one that it names, or by what was fitted. Where this run
 contradicts a claim, the study's own words name the likely cause, with the medians that were measured put into them; the
@@ -7,7 +7,7 @@ costs that moved with the response are an association, and said to be no more.
 Figures are only set side by side, never computed with each other: machine, load and regime differ.
 
 Each has an interval. Where the authors' figure fits several places here (they had one number of threads), a few are
-told one by one, of many the lowest and the highest. What this run cannot say has its reason.
+given one by one, of many the lowest and the highest. What this run cannot say has its reason.
 
 """
 
@@ -40,7 +40,7 @@ from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
 from pgassay.report.curves import describes
 from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import middle
+from pgassay.report.trials import middle, of_regime
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.responses import Response, Status
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 MOST = 4
-"""Places that are told one by one."""
+"""Places that are given one by one."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,6 @@ def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
 
 
 def _own_levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
-    """The mean over the blocks of each arm."""
     arms = _arms(findings, asked)
     certainty = Certainty(LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block")
     found = means(findings.observations(response.name), response, [arm.place for arm in arms], certainty)
@@ -190,15 +189,15 @@ def _few(found: Sequence[Own]) -> Sequence[Own]:
         return [replace(found[0], place="")]
     if len(found) <= MOST:
         return found
-    told = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    if not told:
+    said = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    if not said:
         return [replace(found[0], place="")]
-    if len(told) == 1:
-        return told
-    count = len(told)
+    if len(said) == 1:
+        return said
+    count = len(said)
     return [
-        replace(told[0], named=f"lowest of {count}"),
-        replace(told[-1], named=f"highest of {count}"),
+        replace(said[0], named=f"lowest of {count}"),
+        replace(said[-1], named=f"highest of {count}"),
     ]
 
 
@@ -218,7 +217,7 @@ def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
 
 
 def blocks(findings: "Findings") -> Iterator[Block]:
-    """The authors' rows; one's own figures beside those that say what they are about."""
+    """The authors' rows; one's own figures next to those that say what they are about."""
     published = findings.study.published
     columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
     beside_cells = {figure.column for row in published for figure in row.figures}
@@ -236,9 +235,9 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         rows.append((*cells, *(_ours(findings, row, effects) if named else ())))
     shaded = [place for place, head in enumerate((*heads, *behind)) if head not in columns]
     yield Table((*heads, *behind), rows, shaded=shaded, texts=True, on=Surface.PAGE)
-    told = [item for row in published if (item := _told(findings, row))]
-    if told:
-        yield Listing("Published, and measured here", told, on=Surface.TERMINAL)
+    said = [item for row in published if (item := _told(findings, row))]
+    if said:
+        yield Listing("Published, and measured here", said, on=Surface.TERMINAL)
     ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if shaded else ""
     note = f"{ours}the authors' own figures, from their machine and load; not measured here"
     if shaded:
@@ -250,11 +249,11 @@ def blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def _own_cell(findings: "Findings", row: Published, column: str) -> str | Cell:
-    """What was measured beside one cell; a dash with the reason where nothing was."""
+    """What was measured of one cell; a dash with the reason where nothing was."""
     found = [each for figure in row.figures if figure.column == column for each in beside(findings, figure)]
-    told = "; ".join(each.text for each in found if each.text)
+    said = "; ".join(each.text for each in found if each.text)
     reasons = "; ".join(dict.fromkeys(each.why for each in found if each.why))
-    return Cell(told or words.MISSING, reasons) if reasons else told or words.MISSING
+    return Cell(said or words.MISSING, reasons) if reasons else said or words.MISSING
 
 
 def _told(findings: "Findings", row: Published) -> str:
@@ -288,8 +287,8 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
         effects[response.name] = findings.effects(response)
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
     mean = next((each.text for each in of_row(findings, row) if each.text), "")
-    told = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
-    average, stdev, least, median, greatest = words.quantities(told, response)
+    said = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
+    average, stdev, least, median, greatest = words.quantities(said, response)
     return (
         Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
         median,
@@ -366,17 +365,15 @@ def _beyond(findings: "Findings", claim: Claim) -> str:
     limits = [trial.levels[_MEMORY].typed for trial in valid if _MEMORY in trial.levels]
     known = [float(total)] if isinstance(total, int | float) else []
     known += [float(parse_memory(each)) for each in limits if each != "all"]
-    windows = (trial.regime.get("window_s") for trial in valid)
     return claims.beyond(
         claim,
         data_bytes=middle(trial.responses.get("database_bytes") for trial in valid),
         memory_bytes=min(known, default=None),
-        window_s=middle(float(each) for each in windows if isinstance(each, int | float)),
+        window_s=middle(of_regime(valid, "window_s")),
     )
 
 
 def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
-    """The mark of a claim on two responses of a trial, on two conditions, or on two changes."""
     study = findings.study
     unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
@@ -408,7 +405,6 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
 
 
 def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:
-    """The verdict that the page has on the same comparison."""
     if effect is None:
         return None
     every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
@@ -474,6 +470,55 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     return f"measured with it: {listed}" if listed else ""
 
 
+KINK, YARDSTICK_KINK = "kink_per_core", "kink_per_core_of_yardstick"
+GAIN, YARDSTICK_GAIN = "smt_gain", "smt_gain_of_yardstick"
+FITTED = (KINK, GAIN, YARDSTICK_GAIN, YARDSTICK_KINK)
+"""Their names."""
+_OF_YARDSTICK = (YARDSTICK_KINK, YARDSTICK_GAIN)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A figure of a fit with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
+    """The figure of this name, of the first curve that has these levels; or why there is none.
+
+    A machine without a second hardware thread to a core cannot speak to hyper-threading, whatever its curve looks like.
+    """
+    curves = findings.yardsticks if name in _OF_YARDSTICK else findings.scalings
+    wanted, of_kink = needed_parts(treatment, findings.study), name in (KINK, YARDSTICK_KINK)
+    known = (each for each in curves if wanted <= parts_of(each.treatment) | parts_of(each.condition))
+    curve = next(known, None)
+    if curve is None or curve.kink is None:
+        return "this run has too few points of that curve"
+    kink, cores, threads = curve.kink, findings.processors.cores, findings.processors.threads_per_core
+    if not describes(kink):
+        return f"two lines fit that curve badly, points lie {per_cent(kink.misfit)} off them"
+    if of_kink and cores is None:
+        return "the record does not tell the physical cores"
+    if not of_kink and (threads or 0.0) <= 1.0:
+        return "this machine shows one hardware thread a core"
+    if not kink.located:
+        return f"no kink is located up to {curve.upto:g} clients"
+    found, unit = (kink.at, cores or 1) if of_kink else (kink.gain, 1)
+    return Fitted(found.value / unit, found.low / unit, found.high / unit)
+
+
+def text_of(name: str, found: Fitted) -> str:
+    """The figure as a reader sees it."""
+    if name in (KINK, YARDSTICK_KINK):
+        shown = [words.number(each) for each in (found.value, found.low, found.high)]
+        return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
+    shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
+    return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
+
+
 def _chosen_here(findings: "Findings") -> str:
     """Levels of an as-published study that its authors do not give; empty where there are none."""
     study = findings.study
@@ -525,52 +570,3 @@ def _claim_values(judged: ClaimJudgement) -> dict[str, object]:
 
 
 SECTION = Section("published", "Published figures", _describe, link="Published figures")
-
-
-KINK, YARDSTICK_KINK = "kink_per_core", "kink_per_core_of_yardstick"
-GAIN, YARDSTICK_GAIN = "smt_gain", "smt_gain_of_yardstick"
-FITTED = (KINK, GAIN, YARDSTICK_GAIN, YARDSTICK_KINK)
-"""Their names."""
-_OF_YARDSTICK = (YARDSTICK_KINK, YARDSTICK_GAIN)
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """A figure of a fit with its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
-    """The figure of this name, of the first curve that has these levels; or why there is none.
-
-    A machine without a second hardware thread to a core cannot speak to hyper-threading, whatever its curve looks like.
-    """
-    curves = findings.yardsticks if name in _OF_YARDSTICK else findings.scalings
-    wanted, of_kink = needed_parts(treatment, findings.study), name in (KINK, YARDSTICK_KINK)
-    known = (each for each in curves if wanted <= parts_of(each.treatment) | parts_of(each.condition))
-    curve = next(known, None)
-    if curve is None or curve.kink is None:
-        return "this run has too few points of that curve"
-    kink, cores, threads = curve.kink, findings.processors.cores, findings.processors.threads_per_core
-    if not describes(kink):
-        return f"two lines fit that curve badly, points lie {per_cent(kink.misfit)} off them"
-    if of_kink and cores is None:
-        return "the record does not tell the physical cores"
-    if not of_kink and (threads or 0.0) <= 1.0:
-        return "this machine shows one hardware thread a core"
-    if not kink.located:
-        return f"no kink is located up to {curve.upto:g} clients"
-    found, unit = (kink.at, cores or 1) if of_kink else (kink.gain, 1)
-    return Fitted(found.value / unit, found.low / unit, found.high / unit)
-
-
-def text_of(name: str, found: Fitted) -> str:
-    """The figure as a reader sees it."""
-    if name in (KINK, YARDSTICK_KINK):
-        shown = [words.number(each) for each in (found.value, found.low, found.high)]
-        return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
-    shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
-    return f"{shown[0]} % [{shown[1]}, {shown[2]}]"

@@ -38,7 +38,7 @@ class Surface(Flag):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that is more than its text: in small letters a page adds `unit` beside it and `small` below it.
+    """A cell of a table that is more than its text: in small letters a page adds `unit` after it and `small` below it.
 
     `code` sets it as code, `badge` as a mark with a colour of its own.
     """
@@ -70,7 +70,7 @@ class Table:
 
     `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page. In a
     table of `texts` no column is set right, though its cells may begin with digits. A page gives it the `name` of its
-    files. A `whole` table keeps columns and rows that say the same everywhere (see `arrangement`).
+    files. A `whole` table keeps columns and rows that say the same everywhere (see `arranged`).
     """
 
     head: Sequence[str]
@@ -350,7 +350,6 @@ def _empty(row: Row, numeric: Sequence[int]) -> bool:
 
 
 def _full(table: Table) -> list[Row]:
-    """Rows that have a cell for every column."""
     return [row for row in table.rows if len(row) == len(table.head)]
 
 
@@ -383,7 +382,7 @@ def _value(cell: str | Cell) -> str:
 
 
 def _with_unit(row: Row) -> str:
-    """A row's first value, with the unit that stands beside its title unless it has one of its own."""
+    """A row's first value, with the unit that stands after its title unless it has one of its own."""
     value, title = _value(row[1]), row[0]
     unit = title.unit if isinstance(title, Cell) and value.replace(",", "").replace(".", "").isdigit() else ""
     return f"{value} {unit}".rstrip()

@@ -127,7 +127,6 @@ def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iter
 
 
 def _baseline_of(findings: "Findings", place: Place) -> str:
-    """The name of the arm that a place is compared with."""
     return Place(findings.baseline, place.condition, place.covariate).name
 
 
@@ -135,7 +134,7 @@ def with_sentence(found: Headline, findings: "Findings") -> Headline:
     """A headline with more where the load has several statements: wrong answers first, slower statements last."""
     mine = findings.once(of_run)
     first, last = ([each] if each else [] for each in (_answers(mine), slower(mine)))
-    return replace(found, sentences=[*first, *found.sentences, *last], beside=[*first, *found.beside, *last])
+    return replace(found, sentences=[*first, *found.sentences, *last], rest=[*first, *found.rest, *last])
 
 
 def _answers(found: Statements) -> str:

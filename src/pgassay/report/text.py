@@ -93,8 +93,8 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 def _headline(findings: "Findings") -> list[list[str]]:
     sections = [section for section in contents.sections() if section.name == HEADLINE]
     blocks = [block for section in sections for block in section.shown(findings, Surface.TERMINAL)]
-    told = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
-    return [_wrapped(text) for text in (*told, *_said(blocks, small=True))]
+    said = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
+    return [_wrapped(text) for text in (*said, *_said(blocks, small=True))]
 
 
 def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
@@ -103,7 +103,6 @@ def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
 
 
 def _subject(findings: "Findings") -> str:
-    """What the verdicts are about, and how many blocks they come from."""
     title, judged = verdict.SECTION.title, findings.verdicts
     if power_cuts.decide(findings):
         return f"{title}: {power_cuts.question(findings)}"

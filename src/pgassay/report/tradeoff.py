@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 CYCLES = 3000
-"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
+"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said with every life."""
 _TB = 1e12
 _YEAR_S = 365.25 * 86400
 SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_bytes": "database"}
@@ -241,7 +241,6 @@ def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str,
 
 
 def _values(found: Tradeoff) -> dict[str, object]:
-    """Every treatment's means, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
     return {
         "condition": found.condition,
         "covariate": found.covariate,

@@ -145,6 +145,12 @@ def middle(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
+def of_regime(trials: Iterable[TrialRecord], name: str) -> list[float]:
+    """A number of the regime of these trials, of those that have it."""
+    values = (trial.regime.get(name) for trial in trials)
+    return [float(value) for value in values if isinstance(value, int | float)]
+
+
 def load_level(trial: TrialRecord, option: str, default: str) -> str:
     """The canonical level of `load.OPTION`, or the `default` of a trial that names none."""
     level = trial.levels.get(f"load.{option}")

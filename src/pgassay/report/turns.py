@@ -1,7 +1,7 @@
 """What the machine did while servers took turns: its speed over time, where the noise came from, what turns took out.
 
 From the slices that trials keep (docs/record.md); a run whose servers had the machine to themselves has none. That one
-server after the other would have been as noisy as told is an estimate, and is called so: nobody ran it.
+server after the other would have been as noisy as is said is an estimate, and is called so: nobody ran it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -215,7 +215,6 @@ def _percent(share: float) -> str:
 
 
 def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
-    """Variances of a slice's speed by source."""
     shares = turns.shares
     parts = [
         ("the machine over time: turns take it out", shares.machine),

@@ -33,6 +33,7 @@ from pgassay.report.section import (
     VerdictRow,
     Verdicts,
 )
+from pgassay.report.trials import middle, of_regime
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Scale, Status
 
@@ -54,10 +55,10 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     cuts = power_cuts.decide(findings)
     if cuts:
         yield from power_cuts.verdict_blocks(findings)
-        beside = tuple(response_blocks(findings))  # comparisons along with verdicts that compare nothing
-        yield from (replace(each, on=Surface.TERMINAL) for each in beside if isinstance(each, Table))
-        if beside:
-            yield Folded("Other responses against the baseline (secondary)", beside)
+        others = tuple(response_blocks(findings))  # comparisons along with verdicts that compare nothing
+        yield from (replace(each, on=Surface.TERMINAL) for each in others if isinstance(each, Table))
+        if others:
+            yield Folded("Other responses against the baseline (secondary)", others)
     else:
         yield from power_cuts.verdict_table(findings)
         yield from _curves(findings) if not findings.verdicts and findings.study.covariates else _comparisons(findings)
@@ -70,7 +71,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 
 def _curves(findings: "Findings") -> Iterator[Block]:
-    """Of a study that varies covariates alone: its verdict is what the curve says."""
     study = findings.study
     along = f"{words.capital(findings.primary.title)} along {', '.join(study.covariates)}"
     subject = (
@@ -137,8 +137,8 @@ def _regime(findings: "Findings") -> Iterator[str]:
     if findings.trials and not findings.imported:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
-        known = (regime.get("window_s"), regime.get("warmup_s"))
-        window, warmup = (words.duration(each if isinstance(each, int | float) else None) for each in known)
+        last = findings.trials[-1:]
+        window, warmup = (words.duration(middle(of_regime(last, name))) for name in ("window_s", "warmup_s"))
         yield (
             f"window {window} after a warm-up of {warmup}; cache:"
             f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
@@ -179,7 +179,7 @@ def _family(findings: "Findings") -> Iterator[str]:
     if not any(each.effect.bounded for _, judged in findings.secondary_verdicts for each in judged):
         return
     settled: dict[str, Effect] = {}
-    beside: list[Effect] = []
+    others: list[Effect] = []
     costs = False
     for response, judged in findings.secondary_verdicts:
         if family(findings.study, response.name) is not None:
@@ -187,13 +187,13 @@ def _family(findings: "Findings") -> Iterator[str]:
         elif response.cost:
             costs = True
         else:
-            beside += [each.effect for each in judged]
+            others += [each.effect for each in judged]
     parts = []
     if settled:
         parts.append(f"{joined([*settled])}, which the run was to settle, too: {_level([*settled.values()])}")
-    if beside:
+    if others:
         named = "other secondary responses" if settled else "secondary responses"
-        parts.append(f"{named}: {_level(beside)}, apart from the primary's")
+        parts.append(f"{named}: {_level(others)}, apart from the primary's")
     if costs:
         parts.append("costs of a transaction hold together with all other costs")
     yield "; ".join(parts)
@@ -207,7 +207,7 @@ def _level(effects: Sequence[Effect]) -> str:
 
 
 def drawing(findings: "Findings") -> Drawing | None:
-    """The main figure: the primary, what the headline names beside it, and every secondary response.
+    """The main figure: the primary, what the headline names with it, and every secondary response.
 
     A panel for each arm; of a single response a row for each. None without an interval.
     """
@@ -251,7 +251,6 @@ def drawing(findings: "Findings") -> Drawing | None:
 
 
 def _response_values(findings: "Findings") -> list[dict[str, object]]:
-    """Every secondary comparison with its verdict, as JSON has them."""
     return [
         {
             **effect_values(each.effect),
