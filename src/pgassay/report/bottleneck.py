@@ -100,38 +100,28 @@ def diagnoses(
     found = []
     for place, mine in groups.items():
         medians = {name: middle(trial.responses.get(name) for trial in mine) for name in _TOLD}
-        if medians.get(rate) is not None:
-            evidence = _evidence(medians, mine[0], rate, _cores(mine[0], host), capacities)
-            if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
-                found.append(Diagnosed(*place, diagnose(evidence)))
+        if medians.get(rate) is None:
+            continue
+        clients = _count(load_level(mine[0], "clients", "1")) or 1
+        jobs, asked = load_level(mine[0], "jobs", "1"), load_level(mine[0], "rate", "none")
+        evidence = Evidence(
+            per_s=medians[rate] or 0.0,
+            waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
+            costs={name: medians.get(name) for name in _COSTS},
+            cores=_cores(mine[0], host),
+            threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
+            rate_asked=None if asked == "none" else float(asked),
+            busy=medians.get("cpu_busy_share"),
+            foreign=medians.get("foreign_cpu_share"),
+            capacities=capacities,
+            clients=_count(load_level(mine[0], "clients", load_level(mine[0], "threads", "1"))),
+            round_trip_us=medians.get(_TRIP),
+            trips=trips_of(medians, rate),
+            apart=medians.get(_APART) is not None,
+        )
+        if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
+            found.append(Diagnosed(*place, diagnose(evidence)))
     return tuple(found)
-
-
-def _evidence(
-    medians: Mapping[str, float | None],
-    trial: TrialRecord,
-    rate: str,
-    cores: float | None,
-    capacities: tuple[Capacity, ...],
-) -> Evidence:
-    clients = _count(load_level(trial, "clients", "1")) or 1
-    jobs = load_level(trial, "jobs", "1")
-    asked = load_level(trial, "rate", "none")
-    return Evidence(
-        per_s=medians[rate] or 0.0,
-        waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
-        costs={name: medians.get(name) for name in _COSTS},
-        cores=cores,
-        threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
-        rate_asked=None if asked == "none" else float(asked),
-        busy=medians.get("cpu_busy_share"),
-        foreign=medians.get("foreign_cpu_share"),
-        capacities=capacities,
-        clients=_count(load_level(trial, "clients", load_level(trial, "threads", "1"))),
-        round_trip_us=medians.get(_TRIP),
-        trips=trips_of(medians, rate),
-        apart=medians.get(_APART) is not None,
-    )
 
 
 def trips_of(medians: Mapping[str, float | None], rate: str) -> float | None:

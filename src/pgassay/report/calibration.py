@@ -126,6 +126,11 @@ MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
 WIDTHS = (0.05, 0.02, 0.01)
 SHOWN_OTHERS = 8
 _COLUMN = 24
+_DRIVE = {
+    Resource.FLUSHES: (1.0, "flushes"),
+    Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
+    Resource.READS: (1.0, "random reads"),
+}
 _HOUR_NS = 3.6e12
 _ROUNDING = 1e-12
 """The logarithms of equal numbers and their mean may differ by as much."""
@@ -326,16 +331,6 @@ def render(found: CalibrationFindings) -> str:
     return outgoing.lines(_lines(found))
 
 
-def _drive(capacities: Mapping[str, float]) -> str:
-    units = {
-        Resource.FLUSHES: (1.0, "flushes"),
-        Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
-        Resource.READS: (1.0, "random reads"),
-    }
-    known = ((capacities[name] / unit, word) for name, (unit, word) in units.items() if name in capacities)
-    return ", ".join(f"{value:.0f} {word}" for value, word in known)
-
-
 def _lines(found: CalibrationFindings) -> Iterator[str]:
     lengths, noise = found.lengths, found.primary
     yield "Calibration: the same treatment again and again"
@@ -358,7 +353,9 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
         " of a run's variance"
     )
     if found.capacities:
-        yield f"  drive        {_drive(found.capacities)} a second, one stream each"
+        rates = ((found.capacities.get(name), unit, word) for name, (unit, word) in _DRIVE.items())
+        drive = ", ".join(f"{value / unit:.0f} {word}" for value, unit, word in rates if value is not None)
+        yield f"  drive        {drive} a second, one stream each"
     session = words.duration(noise.hours * 3600)
     yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
     if found.impossible_latency_share is not None:

@@ -138,7 +138,13 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     tables = grouped(alone, lambda each: (each.pair.factor, words.place(each.condition, each.covariate)))
     for (factor, place), mine in tables.items():
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
-        cells = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
+        cells = []
+        for name in names:
+            response, row = findings.responses[name], []
+            for each in mine:
+                effect = next((one for one in each.effects if one.response == name), None)
+                row.append(words.MISSING if effect is None else words.effect(effect, response))
+            cells.append((response.title, *row))
         notes = [each.sentence for each in mine if each.sentence]
         notes.append(_valid(mine, findings.baseline))
         title = f"{factor} alone{f': {place}' if place else ''}"
@@ -180,11 +186,6 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
     if "hot_share" in findings.responses and not any(each.response == "hot_share" for each in costs):
         text += "; no row was updated, so no update could be HOT"
     return f"against {pair.other}: {text}"
-
-
-def _cell(findings: "Findings", mine: Compared, name: str) -> str:
-    effect = next((each for each in mine.effects if each.response == name), None)
-    return words.MISSING if effect is None else words.effect(effect, findings.responses[name])
 
 
 def _one_factor(found: Compared) -> dict[str, object]:

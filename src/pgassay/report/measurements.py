@@ -174,7 +174,10 @@ def latency_cells(findings: "Findings") -> list[dict[str, Any]]:
         for each in mine:
             for second, buckets in each.seconds[:-1] or each.seconds:  # the last second is cut short
                 bins = np.floor(np.log10(np.maximum(buckets.middle_us, 1.0)) * PER_DECADE).astype(int)
-                for bin_, count in zip(*_summed(bins, buckets.counts), strict=True):
+                if not bins.size:
+                    continue
+                starts = np.flatnonzero(np.diff(bins, prepend=bins[0] - 1))  # bins are in rising order
+                for bin_, count in zip(bins[starts], np.add.reduceat(buckets.counts, starts), strict=True):
                     cell = (floor(second / wide), int(bin_))
                     counts[cell] = counts.get(cell, 0) + int(count)
         rows += [
@@ -187,14 +190,6 @@ def latency_cells(findings: "Findings") -> list[dict[str, Any]]:
             for (column, bin_), count in sorted(counts.items())
         ]
     return rows
-
-
-def _summed(bins: Any, counts: Any) -> tuple[Any, Any]:
-    """Counts of equal bins together; bins are in rising order."""
-    if not bins.size:
-        return bins, counts
-    starts = np.flatnonzero(np.diff(bins, prepend=bins[0] - 1))
-    return bins[starts], np.add.reduceat(counts, starts)
 
 
 def _width(findings: "Findings") -> int:

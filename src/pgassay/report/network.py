@@ -104,22 +104,18 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         ]
         for each in found
     ]  # fmt: skip
-    yield Table(head, rows, notes=(*_NOTES, *_clocks(found)))
-
-
-def _clocks(found: Sequence[Way]) -> Iterator[str]:
-    """How far the clocks of two machines were apart at most, since seconds of the load's log are put into ours."""
-    known = [
+    notes = [*_NOTES]
+    if clocks := [
         (abs(each.clock_offset_us), each.clock_error_us)
         for each in found
         if each.load_host != _LOOPBACK and each.clock_offset_us is not None and each.clock_error_us is not None
-    ]
-    if known:
-        offset_us, error_us = max(known)
-        yield (
+    ]:
+        offset_us, error_us = max(clocks)
+        notes.append(
             f"the clocks of the load's host and of the server's were {words.number(offset_us)} us apart at most, known "
             f"to ± {words.number(error_us)} us; the load's seconds are put into the server's time by that"
         )
+    yield Table(head, rows, notes=notes)
 
 
 SECTION = Section("network", "The network", _describe, secondary=True, link="Network")

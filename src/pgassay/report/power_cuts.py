@@ -266,18 +266,11 @@ def question(findings: "Findings") -> str:
 def verdict_blocks(findings: "Findings") -> Iterator[Block]:
     """The verdict on each arm that was cut, the baseline among them."""
     yield Sentences((question(findings),))
-    yield Verdicts(
-        tuple(
-            VerdictRow(
-                each.name,
-                "",
-                each.verdict.kind,
-                each.verdict.text,
-                words.counted(each.blocks, "block"),
-            )
-            for each in findings.once(arms)
-        )
-    )
+    rows = []
+    for each in findings.once(arms):
+        kind, said, blocks = each.verdict.kind, each.verdict.text, words.counted(each.blocks, "block")
+        rows.append(VerdictRow(each.name, "", kind, said, blocks))
+    yield Verdicts(rows)
 
 
 def verdict_table(findings: "Findings") -> Iterator[Block]:
@@ -306,10 +299,19 @@ def headline(findings: "Findings") -> Headline | None:
 
 
 def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
-    if not sound:
-        return ""
-    parts = [_safe_part(called(findings, each), each, whole=not place) for place, each in enumerate(sound)]
-    return f"{word}: {joined(parts)}, with {_SURE} % certainty; {BLIND}"
+    """Safe treatments, each with its bound; the first one says all of it."""
+    parts: list[str] = []
+    for each in sound:
+        whole = not parts
+        did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
+        lost = ""
+        if each.loss_ms:
+            lost = f"; at most the last {words.number(each.loss_ms)} ms of commits were lost, as its settings allow"
+        checkpoints = each.coverage.checkpoints
+        met = f" across {checkpoints:,} {plural('checkpoint', checkpoints)}"
+        bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
+        parts.append(f"{called(findings, each)} (0 of {each.risk.cuts:,} cuts{met}{did}: {bound}{lost})")
+    return f"{word}: {joined(parts)}, with {_SURE} % certainty; {BLIND}" if parts else ""
 
 
 def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
@@ -319,18 +321,6 @@ def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
         found = [f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})" for each in mine]
         parts.append(f"{why}: {joined(found)}")
     return "; ".join(parts)
-
-
-def _safe_part(name: str, each: ArmCuts, *, whole: bool) -> str:
-    """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
-    did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
-    lost = ""
-    if each.loss_ms:
-        lost = f"; at most the last {words.number(each.loss_ms)} ms of commits were lost, as its settings allow"
-    checkpoints = each.coverage.checkpoints
-    met = f" across {checkpoints:,} {plural('checkpoint', checkpoints)}"
-    bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
-    return f"{name} (0 of {each.risk.cuts:,} cuts{met}{did}: {bound}{lost})"
 
 
 def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
@@ -429,7 +419,11 @@ def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | s
     from pgassay.report import charts
     from pgassay.report.colours import GREY, INK, PALETTE, PAPER
 
-    rows, height = _rows_of(chosen, called, _summary, request_rows)
+    def arrived_of(cut: CutRecord) -> str:
+        requests = f"{cut.requests:,} {plural('request', cut.requests)}"
+        return f"{requests}, {cut.lost_pieces:,} of {cut.pieces:,} pieces lost"
+
+    rows, height = _rows_of(chosen, called, arrived_of, request_rows)
     oldest = min(row["first"] for row in rows if "first" in row)
     x = alt.X("first:Q", title="requests before the cut", axis=alt.Axis(format="d", tickMinStep=1, tickCount=8),
               scale=alt.Scale(nice=False, domain=[oldest - 1, 1]))  # fmt: skip
@@ -491,10 +485,6 @@ def drawn_cuts(each: "ArmCuts") -> Sequence[tuple[int, CutRecord]]:
     with_writes = [(place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.strip]
     damage = [found for found in with_writes if found[1].verdict != SOUND]
     return damage[:1] or sorted(with_writes, key=lambda found: -found[1].requests)[:1]
-
-
-def _summary(cut: CutRecord) -> str:
-    return f"{cut.requests:,} {plural('request', cut.requests)}, {cut.lost_pieces:,} of {cut.pieces:,} pieces lost"
 
 
 def request_rows(cut: CutRecord) -> Iterator[dict[str, Any]]:

@@ -216,28 +216,43 @@ def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
         )
 
 
+def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tuple[str, Own]]]]:
+    """The authors' rows with what was measured of each, by column; no column where it is of the row as a whole."""
+    found = []
+    for row in findings.study.published:
+        own = [("", each) for each in of_row(findings, row)] if row.treatment else []
+        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+        found.append((row, own))
+    return found
+
+
 def blocks(findings: "Findings") -> Iterator[Block]:
     """The authors' rows; one's own figures next to those that say what they are about."""
     published = findings.study.published
     columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
-    beside_cells = {figure.column for row in published for figure in row.figures}
+    own_columns = {figure.column for row in published for figure in row.figures}
     named = any(row.treatment for row in published)
-    heads = [head for column in columns for head in (column, *([f"here: {column}"] if column in beside_cells else []))]
+    heads = [head for column in columns for head in (column, *([f"here: {column}"] if column in own_columns else []))]
     behind = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
     effects: dict[str, tuple[Effect, ...]] = {}
     rows: list[tuple[str | Cell, ...]] = []
-    for row in published:
+    lines: list[str] = []
+    for row, own in findings.once(measured_rows):
         cells: list[str | Cell] = []
         for column in columns:
             cells.append(row.cells.get(column, ""))
-            if column in beside_cells:
-                cells.append(_own_cell(findings, row, column))
-        rows.append((*cells, *(_ours(findings, row, effects) if named else ())))
+            if column in own_columns:
+                mine = [each for other, each in own if other == column]
+                said = "; ".join(each.text for each in mine if each.text) or words.MISSING
+                reasons = "; ".join(dict.fromkeys(each.why for each in mine if each.why))
+                cells.append(Cell(said, reasons) if reasons else said)
+        rows.append((*cells, *(_ours(findings, row, own, effects) if named else ())))
+        if own:
+            lines.append(_line(row, [each for each in own if each[0]] or own))
     shaded = [place for place, head in enumerate((*heads, *behind)) if head not in columns]
     yield Table((*heads, *behind), rows, shaded=shaded, texts=True, on=Surface.PAGE)
-    said = [item for row in published if (item := _told(findings, row))]
-    if said:
-        yield Listing("Published, and measured here", said, on=Surface.TERMINAL)
+    if lines:
+        yield Listing("Published, and measured here", lines, on=Surface.TERMINAL)
     ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if shaded else ""
     note = f"{ours}the authors' own figures, from their machine and load; not measured here"
     if shaded:
@@ -248,31 +263,20 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((note,), small=True, on=Surface.PAGE)
 
 
-def _own_cell(findings: "Findings", row: Published, column: str) -> str | Cell:
-    """What was measured of one cell; a dash with the reason where nothing was."""
-    found = [each for figure in row.figures if figure.column == column for each in beside(findings, figure)]
-    said = "; ".join(each.text for each in found if each.text)
-    reasons = "; ".join(dict.fromkeys(each.why for each in found if each.why))
-    return Cell(said or words.MISSING, reasons) if reasons else said or words.MISSING
-
-
-def _told(findings: "Findings", row: Published) -> str:
-    """The row in one sentence, for a terminal; empty for one that says nothing of what was measured here."""
-    own = [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
-    if not row.figures and row.treatment:
-        own = [("", each) for each in of_row(findings, row)]
-    if not own:
-        return ""
-    columns = {column for column, _ in own}
+def _line(row: Published, own: Sequence[tuple[str, Own]]) -> str:
+    """A row with what was measured of it, in one sentence for a terminal."""
+    columns = dict.fromkeys(column for column, _ in own)
     label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
     parts = []
-    for column in dict.fromkeys(column for column, _ in own):
+    for column in columns:
         said = "; ".join(each.text or f"not measured ({each.why})" for other, each in own if other == column)
         parts.append(f"{column} {row.cells[column]}, here {said}" if column else f"here {said}")
     return f"{label}: {'; '.join(parts)}" if label else "; ".join(parts)
 
 
-def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str | Cell, ...]:
+def _ours(
+    findings: "Findings", row: Published, own: Sequence[tuple[str, Own]], effects: dict[str, tuple[Effect, ...]]
+) -> tuple[str | Cell, ...]:
     """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
     response = findings.responses.get(row.response or findings.study.primary)
     missing = (words.MISSING,) * 3
@@ -286,25 +290,14 @@ def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect,
     if response.name not in effects:
         effects[response.name] = findings.effects(response)
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
-    mean = next((each.text for each in of_row(findings, row) if each.text), "")
-    said = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
-    average, stdev, least, median, greatest = words.quantities(said, response)
+    mean = next((each.text for column, each in own if each.text and not column), "")
+    values = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
+    average, stdev, least, median, greatest = words.quantities(values, response)
     return (
         Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
         median,
         words.effect(effect, response) if effect is not None else words.MISSING,
     )
-
-
-def plain(findings: "Findings") -> Sequence[Mapping[str, object]]:
-    """The rows and what was measured of each, as JSON has them; no column where it is of the row as a whole."""
-    rows = []
-    for row in findings.study.published:
-        own = [("", each) for each in of_row(findings, row)] if row.treatment else []
-        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
-        here = [{"column": column, "named": each.named, **asdict(each)} for column, each in own]
-        rows.append({"cells": dict(row.cells), "here": here})
-    return rows
 
 
 SHOWN = 3
@@ -532,7 +525,14 @@ def _chosen_here(findings: "Findings") -> str:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     study = findings.study
-    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": plain(findings)})
+    rows_here = [
+        {
+            "cells": dict(row.cells),
+            "here": [{"column": column, "named": each.named, **asdict(each)} for column, each in own],
+        }
+        for row, own in findings.once(measured_rows)
+    ]
+    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": rows_here})
     differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
     yield Sentences((_chosen_here(findings), differs), small=True)
     if study.published:

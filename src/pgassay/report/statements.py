@@ -80,7 +80,29 @@ class Statements:
 def of_run(findings: "Findings") -> Statements:
     """All of a run; nothing where its load is one script, or where the scripts differ between the trials."""
     tried = {each.script: each for each in statements(findings.run)}
-    known = [each for each in _effects(findings, tried) if each.effect.blocks]
+    scripts, kept = _scripts(findings), findings.once(measurements.latencies_of)
+    places = [arm.place for arm in findings.study.arms]
+    compared = sum(place.treatment != findings.baseline for place in places)
+    known: list[StatementEffect] = []
+    for number, script in enumerate(scripts if len(scripts) > 1 and compared else ()):
+        seen = [
+            Observation(trial.block, *trial.place, mean_us / 1e3)
+            for trial in findings.trials
+            if trial.number in kept
+            and (mine := kept[trial.number].scripts.get(number)) is not None
+            and (mean_us := mine.mean_us) is not None
+        ]
+        effects = compare(
+            seen,
+            _RESPONSE,
+            findings.baseline,
+            blocks_max=findings.study.design.blocks_max,
+            comparisons=len(scripts) * compared,
+            looks=findings.looks,
+            arms=places,
+        )
+        text = tried[script].text if script in tried else script
+        known += (StatementEffect(script, text, each) for each in effects if each.blocks)
     worst_first = sorted(known, key=lambda each: (not each.slower, -each.effect.estimate))
     wrong = [
         WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
@@ -97,33 +119,6 @@ def _scripts(findings: "Findings") -> Sequence[str]:
     text = level.typed if level is not None else ""
     parts = [part.strip() for part in (text.splitlines() if "\n" in text else text.split(","))]
     return [PurePath(part.rpartition("@")[0] or part).stem for part in parts if part]
-
-
-def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[StatementEffect]:
-    scripts, kept = _scripts(findings), findings.once(measurements.latencies_of)
-    places = [arm.place for arm in findings.study.arms]
-    compared = sum(place.treatment != findings.baseline for place in places)
-    if len(scripts) < 2 or not compared:
-        return
-    for number, script in enumerate(scripts):
-        seen = [
-            Observation(trial.block, *trial.place, mean_us / 1e3)
-            for trial in findings.trials
-            if trial.number in kept
-            and (mine := kept[trial.number].scripts.get(number)) is not None
-            and (mean_us := mine.mean_us) is not None
-        ]
-        found = compare(
-            seen,
-            _RESPONSE,
-            findings.baseline,
-            blocks_max=findings.study.design.blocks_max,
-            comparisons=len(scripts) * compared,
-            looks=findings.looks,
-            arms=places,
-        )
-        text = tried[script].text if script in tried else script
-        yield from (StatementEffect(script, text, each) for each in found)
 
 
 def _baseline_of(findings: "Findings", place: Place) -> str:

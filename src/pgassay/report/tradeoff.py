@@ -78,29 +78,23 @@ def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
         return ()
+    fixed = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     found = []
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
-        if space is not None and speed is not None:
-            one = Tradeoff(*place, space, speed, points(findings, place, mine, space, speed))
-            found.append(replace(one, on_front=_standings(findings, one)))
-    return tuple(found)
-
-
-def points(
-    findings: "Findings", place: Cell, trials: Sequence[TrialRecord], space: str, speed: str
-) -> tuple[Point, ...]:
-    """Every treatment's values at a place, in the study's order."""
-    levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
-    of = by_treatment(trials)
-    values = {name: _typical(findings, place, name, of) for name in (*_SHOWN, space, speed)}
-    found = []
-    for treatment in findings.study.treatments:
-        means = {name: each.get(treatment.name) for name, each in values.items()}
-        mine_levels = levels.get(treatment.name, treatment.levels)
-        error = findings.service_errors.get(Place(treatment.name, *place))
-        found.append(Point(treatment.name, mine_levels, means[space], means[speed], means, error))
+        if space is None or speed is None:
+            continue
+        of = by_treatment(mine)
+        values = {name: _typical(findings, place, name, of) for name in (*_SHOWN, space, speed)}
+        points = []
+        for treatment in findings.study.treatments:
+            means = {name: each.get(treatment.name) for name, each in values.items()}
+            error = findings.service_errors.get(Place(treatment.name, *place))
+            levels = fixed.get(treatment.name, treatment.levels)
+            points.append(Point(treatment.name, levels, means[space], means[speed], means, error))
+        one = Tradeoff(*place, space, speed, tuple(points))
+        found.append(replace(one, on_front=_standings(findings, one)))
     return tuple(found)
 
 
@@ -125,19 +119,19 @@ def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> d
     `compared` is the verdict on the first one's speed against the second's. On the front is what is faster than all
     that take no more space; what takes more and is as fast as another is not. Unknown space or speed is not on it.
     """
-    return {point.name: _known(point) and _stands(point, every, compared) for point in every}
-
-
-def _stands(point: Point, every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> bool | None:
-    still_open = False
-    for other in every:
-        if other.name == point.name or not _known(other) or apart(other, point) or _size(other) > _size(point):
-            continue
-        kind = compared(point, other)
-        if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
-            return False
-        still_open |= kind not in (Kind.BETTER, Kind.EQUIVALENT)
-    return None if still_open else True
+    found: dict[str, bool | None] = {}
+    for point in every:
+        found[point.name] = _known(point)
+        for other in every if _known(point) else ():
+            if other.name == point.name or not _known(other) or apart(other, point) or _size(other) > _size(point):
+                continue
+            kind = compared(point, other)
+            if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
+                found[point.name] = False
+                break
+            if kind not in (Kind.BETTER, Kind.EQUIVALENT):
+                found[point.name] = None
+    return found
 
 
 def _known(point: Point) -> bool:

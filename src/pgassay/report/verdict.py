@@ -89,18 +89,12 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     yield Sentences(
         (f"{words.capital(primary.title)}: each treatment against the baseline {findings.baseline}; {none}",)
     )
-    yield Verdicts(
-        tuple(
-            VerdictRow(
-                judged.effect.place.name,
-                "" if judged.effect.refused else words.effect(judged.effect, primary),
-                judged.verdict.kind,
-                judged.verdict.text,
-                words.counted(judged.effect.blocks, "block"),
-            )
-            for judged in findings.verdicts
-        )
-    )
+    rows = []
+    for each in findings.verdicts:
+        effect, kind, said = each.effect, each.verdict.kind, each.verdict.text
+        shown = "" if effect.refused else words.effect(effect, primary)
+        rows.append(VerdictRow(effect.place.name, shown, kind, said, words.counted(effect.blocks, "block")))
+    yield Verdicts(rows)
     yield from response_blocks(findings)
     if findings.explanations:
         yield Sentences(costs.explained(findings), on=Surface.TERMINAL)  # a page has them before the costs
@@ -250,20 +244,6 @@ def drawing(findings: "Findings") -> Drawing | None:
     )
 
 
-def _response_values(findings: "Findings") -> list[dict[str, object]]:
-    return [
-        {
-            **effect_values(each.effect),
-            "unit": response.unit,
-            "comparisons": each.effect.comparisons,
-            "verdict": each.verdict.kind,
-            "text": each.verdict.text,
-        }
-        for response, judged in findings.secondary_verdicts
-        for each in judged
-    ]
-
-
 def _values(findings: "Findings") -> dict[str, object]:
     return {
         "primary": findings.study.primary,
@@ -279,7 +259,17 @@ def _values(findings: "Findings") -> dict[str, object]:
             }
             for judged in findings.verdicts
         ],
-        "secondary": _response_values(findings),
+        "secondary": [
+            {
+                **effect_values(each.effect),
+                "unit": response.unit,
+                "comparisons": each.effect.comparisons,
+                "verdict": each.verdict.kind,
+                "text": each.verdict.text,
+            }
+            for response, judged in findings.secondary_verdicts
+            for each in judged
+        ],
         "decide": decide.plain(findings),
         "explanations": [explanation.text for explanation in findings.explanations],
         "regimes": list(findings.regimes),
