@@ -3,6 +3,11 @@
 Labels stand next to what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
 are for what has too many names. Every figure works without colour (the palette is in `colours`). Nothing is cut, and
 nothing is said twice. Altair takes a second to import, so sections import this module only to draw.
+
+Box plots (Tukey) are computed here and not by Vega, so that thousands of trials make a small page. A forest has effects
+below each other, each with its interval, around the line of no difference. Label, bar and number of a row are on one
+height. What says nothing is not drawn: neither an interval that leaves anything possible, nor the part of a bar that
+would hide all others.
 """
 
 import json

@@ -1,7 +1,8 @@
 """The contents of a report: every section, in the order in which page, terminal, JSON and CSV have them.
 
 A section of somebody else's package (entry points `pgassay.sections`) takes its place by itself. One that is broken, or
-that fails on a run, is named in the report and takes nothing from the others.
+that fails on a run, is named in the report and takes nothing from the others. For scripts there are JSON with unrounded
+numbers, and every table as CSV.
 """
 
 import csv

@@ -8,6 +8,8 @@ A published comparison of drives draws each run as a dot, the latency of reads a
 writes are quick at the cost of its reads lies elsewhere than one that is quick at both. Both are the block layer's own
 means over a window (docs/report.md, "The device"), whatever the load.
 
+Speeds made by emulated service times carry a label. A drive that answers later than the device it stands for would have
+says so in every trial (docs/drives.md, "Speed", says what may be compared).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

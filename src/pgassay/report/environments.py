@@ -1,7 +1,8 @@
 """Runs of one study from several environments side by side: differences with intervals, and what differs in the hosts.
 
 The first run is the one that the others are set against. Facts that change by the minute are left out. The hosts of one
-fleet's run are such environments, too.
+fleet's run are such environments, too. A run and its repetition agree, differ or are unresolved, contrast by contrast
+and published claim by claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

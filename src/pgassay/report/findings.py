@@ -2,6 +2,10 @@
 
 Everything comes from the run directory and the analysis; nothing here touches the machine, so a record made elsewhere
 reads the same. What one section alone needs it computes itself, kept by `Findings.once`.
+
+Python's search for cyclic garbage can be paused meanwhile: a large run is a million small values without cycles, and
+the search takes longer than the analysis itself (benchmarks/analysis_scale.py). For a command that ends soon, or around
+one report: what was made meanwhile is never searched, and freed as usual when nothing refers to it.
 """
 
 import gc

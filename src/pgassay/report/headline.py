@@ -3,6 +3,11 @@
 What power cuts did comes first in every run that has some. For a study that compares, the answer is its verdicts
 (`answer`). For covariates alone it is the highest point of the curve, how well that is known and what stops the load
 there. For a drive it is what that drive does at most.
+
+The strongest reasons behind a verdict are for who reads no further: what surely changed, or else what stops the load.
+Of the costs of a transaction those that an administrator pays for come first, each once, where it changed most: an
+association and no proof, as everywhere (`analysis.explanation`). What the advice gives a reason to take stands with the
+steps that it takes, and what they risk.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

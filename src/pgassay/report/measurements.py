@@ -1,6 +1,10 @@
 """What was measured: every response's trials in a table and a figure, the primary's also over blocks and seconds.
 
 Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
+
+Single latencies are drawn on a scale of nines (50 %, 90 %, 99 % …), as Tene's HdrHistogram plots do, so that the slow
+ones, which users feel, take half of the figure. The heat map counts in bins of time and latency before anything is
+embedded. Both need a load that keeps its latencies (pgbench and tpcc do); docs/record.md says where.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,6 +4,11 @@ What decides is open (`Section.open`, and the key figures); all other sections a
 to them, or all at once. What is not available is in one list at the end. The page carries Vega and every specification
 inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures next to it.
 `templates/page.html` knows kinds of blocks and no section.
+
+Next to it stand each table and figure as CSV and JSON, and each figure as PNG and SVG. A table's cells are as the
+report shows them, whole: also what a page leaves out because it says the same everywhere or is not available. A
+figure's rows are the numbers that it draws, unrounded. The folder may lie in a run directory that somebody else made: a
+link in a file's place is replaced, not followed.
 """
 
 import csv

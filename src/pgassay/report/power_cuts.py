@@ -5,6 +5,9 @@ do so (`analysis.crash_risk`); the confidence sequence decides, since runs end b
 only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
+
+Figures show how the bound fell, writes between flush and cut, torn pages, and what recovery takes. Requests and pages
+are drawn as the drive recorded them at the cut (`record.power_cuts`); green is sound, red is damage.
 """
 
 from collections import Counter

@@ -7,8 +7,8 @@ costs that moved with the response are an association, and said to be no more.
 Figures are only set side by side, never computed with each other: machine, load and regime differ.
 
 Each has an interval. Where the authors' figure fits several places here (they had one number of threads), a few are
-given one by one, of many the lowest and the highest. What this run cannot say has its reason.
-
+given one by one, of many the lowest and the highest. What this run cannot say has its reason. Claims and rows may name
+figures of a fit as well as responses: the kink of a curve, the gain beyond it.
 """
 
 import re

@@ -1,7 +1,9 @@
 """The report on a terminal: the answer on one screen (`brief`), its headline alone (`headline`), or all of it.
 
 The screen is k6's and hyperfine's: what was found, how sure that is, why, what to distrust, and where the rest stands.
-Where it does not fit into `LINES`, the longest part says how much more there is.
+Where it does not fit into `LINES`, the longest part says how much more there is. As Markdown, for a job's summary or a
+comment, it is whole: GitHub's flavour, since tables are not in CommonMark ("GitHub Flavored Markdown Spec", 4.10).
+Texts are escaped: the name of a study, or of a treatment in somebody's script, must not become markup.
 """
 
 import re

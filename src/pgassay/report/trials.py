@@ -1,7 +1,8 @@
 """The trials: by place and treatment, as tables ask for them, and each as a row with what became of it.
 
 A place is a condition with a covariate point, both names empty where the study has none. A page carries at most `SHOWN`
-rows, those first that do not plainly count; JSON and `pgassay export --csv` have all.
+rows, those first that do not plainly count; JSON and `pgassay export --csv` have all. Covariate points are in a
+reader's order: by number where they are numbers, else as the study has them.
 """
 
 import re
