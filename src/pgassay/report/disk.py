@@ -113,21 +113,18 @@ def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str,
         found = [sign.text for sign in (quick, again) if sign is not None]
         rows += [(place, text) for text in found or ("no sign of a cache beneath the guest",)]
         written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
-        if written:
-            rows.append((place, _sustained(written)))
+        long = {number: each for number, each in written.items() if len(each) >= SECONDS_LEAST}
+        falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
+        if falls:
+            trials_of_all = f"in {len(falls)} of {len(long)} trials that only write: {', '.join(map(str, falls))}"
+            rows.append((place, f"{next(iter(falls.values())).text} ({trials_of_all})"))
+        elif long:
+            most = f"up to {max(map(sum, long.values())) / 1e9:.3g} GB written"
+            rows.append((place, f"no cliff under sustained writing in windows of this length ({most})"))
+        elif written:
+            short = f"below {SECONDS_LEAST} s"
+            rows.append((place, f"windows are too short to see a cliff under sustained writing: {short}"))
     return tuple(rows)
-
-
-def _sustained(rates: Mapping[int, Sequence[float]]) -> str:
-    long = {number: each for number, each in rates.items() if len(each) >= SECONDS_LEAST}
-    if not long:
-        return f"windows are too short to see a cliff under sustained writing: below {SECONDS_LEAST} s"
-    falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
-    if not falls:
-        most = max(sum(each) for each in long.values())
-        return f"no cliff under sustained writing in windows of this length (up to {most / 1e9:.3g} GB written)"
-    numbers = ", ".join(map(str, falls))
-    return f"{next(iter(falls.values())).text} (in {len(falls)} of {len(long)} trials that only write: {numbers})"
 
 
 def _rates(seconds: "Seconds", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:

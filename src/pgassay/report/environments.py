@@ -348,10 +348,18 @@ def repetition_text(found: Repetition) -> str:
         if each.response.title != title:
             title = each.response.title
             lines += ["", f"{words.capital(title)}{'' if each.primary else ' (secondary)'}"]
-        lines += [
-            f"  {each.place.name or 'the load'}: {each.outcome.value}",
-            *(f"    {line}" for line in _contrast_lines(each)),
-        ]
+        lines.append(f"  {each.place.name or 'the load'}: {each.outcome.value}")
+        for when, judged in (("then", each.original), ("now", each.rerun)):
+            said = "not measured"
+            if judged is not None:
+                effect = "" if judged.effect.refused else f"{words.effect(judged.effect, each.response)}, "
+                said = f"{effect}{judged.verdict.text}"
+            lines.append(f"    {when}: {said}")
+        if each.found and each.found.low == each.found.low:
+            ends = (each.found.estimate, each.found.low, each.found.high)
+            lines.append(f"    now by then: {words.interval(*ends, each.found.scale, each.response)}")
+        if each.found and each.found.why:
+            lines.append(f"    why unresolved: {each.found.why}")
     if found.claims:
         lines += ["", "Published claims"]
     for claim in found.claims:
@@ -363,20 +371,6 @@ def repetition_text(found: Repetition) -> str:
         " intervals are as sure as those of the two runs",
     ]
     return outgoing.lines(lines)
-
-
-def _contrast_lines(each: Contrast) -> Iterator[str]:
-    for when, judged in (("then", each.original), ("now", each.rerun)):
-        if judged is None:
-            yield f"{when}: not measured"
-        else:
-            effect = "" if judged.effect.refused else f"{words.effect(judged.effect, each.response)}, "
-            yield f"{when}: {effect}{judged.verdict.text}"
-    if each.found and each.found.low == each.found.low:
-        ends = (each.found.estimate, each.found.low, each.found.high)
-        yield f"now by then: {words.interval(*ends, each.found.scale, each.response)}"
-    if each.found and each.found.why:
-        yield f"why unresolved: {each.found.why}"
 
 
 def repetition_values(found: Repetition) -> dict[str, object]:

@@ -146,19 +146,14 @@ def _describe(findings: "Findings") -> Iterator[Part]:
                 row.append(words.MISSING if effect is None else words.effect(effect, response))
             cells.append((response.title, *row))
         notes = [each.sentence for each in mine if each.sentence]
-        notes.append(_valid(mine, findings.baseline))
+        others = sum(each.pair.against != findings.baseline for each in mine)
+        same = f"intervals against {findings.baseline} are those of the verdicts and of the other responses"
+        if others == len(mine):
+            notes.append("each interval is valid for its own comparison, at every look")
+        else:
+            notes.append(f"{same}; any other is valid for its own comparison, at every look" if others else same)
         title = f"{factor} alone{f': {place}' if place else ''}"
         yield Table(("", *(each.pair.name for each in mine)), cells, title, notes)
-
-
-def _valid(compared: Sequence[Compared], baseline: str) -> str:
-    """What the intervals of a table hold for: those against the baseline stand elsewhere, too, and are the same."""
-    alone = "each interval is valid for its own comparison, at every look"
-    if all(each.pair.against != baseline for each in compared):
-        return alone
-    same = f"intervals against {baseline} are those of the verdicts and of the other responses"
-    rest = any(each.pair.against != baseline for each in compared)
-    return f"{same}; any other is valid for its own comparison, at every look" if rest else same
 
 
 def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> str:

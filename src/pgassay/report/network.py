@@ -35,7 +35,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True)
-class Way:
+class NetworkPath:
     """Medians of one treatment, condition and covariate point; None for what is not known.
 
     `latency_share` is what a transaction's round trips take of its mean latency. It is above 1 where an idle
@@ -63,7 +63,7 @@ class Way:
         return words.place(self.treatment, self.condition, self.covariate) or "the load"
 
 
-def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
+def paths(trials: Sequence[TrialRecord]) -> tuple[NetworkPath, ...]:
     """Every arm whose load reached its server over a network, in the order of the trials."""
     found = []
     for place, mine in by_arm(trial for trial in trials if trial.status is Status.VALID).items():
@@ -73,7 +73,7 @@ def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
             continue
         trips, latency_ms = trips_of(medians, _RATE), medians[_LATENCY]
         share = trips * trip_us / (latency_ms * 1e3) if trips is not None and latency_ms else None
-        found.append(Way(
+        found.append(NetworkPath(
             *place, load_level(mine[0], "host", ""), trip_us, medians[_SHORTEST], trips, medians[_RATE], latency_ms,
             share, medians[_CLIENT_BUSY], medians[_SERVER_BUSY], medians[_OFFSET], medians[_ERROR],
         ))  # fmt: skip
@@ -81,7 +81,7 @@ def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
-    found = ways(findings.run.trials)
+    found = paths(findings.run.trials)
     if not found:
         return
     yield Values({"network": [asdict(each) for each in found]})

@@ -4,7 +4,7 @@ For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootst
 spreads against the baseline.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -67,7 +67,16 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Values({"beside": {"comparisons": plain}})
     if not found:
         return
-    yield Brief(_agreement(findings, found))
+    kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
+    agreed = []  # do other methods leave out no difference, as the verdict does or does not?
+    for check in found:
+        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
+        kind = kinds[check.effect.place]
+        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
+            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+            agreed.append(apart == (kind in _DECIDED))
+    count = words.counted(len(agreed), "comparison")
+    yield Brief(f"other methods agree with the verdict in {sum(agreed)} of {count}" if agreed else "other estimates")
     head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
     rows = [
         (
@@ -101,22 +110,6 @@ def _spread(found: Instability | None) -> str:
     if not informative_change(found.low, found.high, Scale.RATIO):
         return f"×{found.ratio:.2f} [{words.UNKNOWN}]"
     return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
-
-
-def _agreement(findings: "Findings", found: Sequence[Check]) -> str:
-    """In how many comparisons other methods leave out no difference, as the verdict does or does not."""
-    kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
-    alike, judged = 0, 0
-    for check in found:
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        kind = kinds[check.effect.place]
-        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
-            judged += 1
-            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
-            alike += apart == (kind in _DECIDED)
-    if not judged:
-        return "other estimates"
-    return f"other methods agree with the verdict in {alike} of {words.counted(judged, 'comparison')}"
 
 
 SECTION = Section("sensitivity", "Sensitivity checks", _describe, secondary=True, link="Sensitivity")

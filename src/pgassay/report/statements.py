@@ -128,19 +128,14 @@ def _baseline_of(findings: "Findings", place: Place) -> str:
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
     """A headline with more where the load has several statements: wrong answers first, slower statements last."""
     mine = findings.once(of_run)
-    first, last = ([each] if each else [] for each in (_answers(mine), slower(mine)))
+    last = [each] if (each := slower(mine)) else []
+    first: list[str] = []
+    if mine.wrong:
+        wrong, many = mine.wrong[0], len({each.text for each in mine.wrong})
+        gives = f"{many} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows"
+        rows = f"{wrong.rows:,} instead of {wrong.baseline_rows:,} with {wrong.place.name}"
+        first = [f"{gives}: {_short(wrong.text)} gives {rows}"]
     return replace(found, sentences=[*first, *found.sentences, *last], rest=[*first, *found.rest, *last])
-
-
-def _answers(found: Statements) -> str:
-    if not found.wrong:
-        return ""
-    first, many = found.wrong[0], len({each.text for each in found.wrong})
-    name = _short(first.text)
-    return (
-        f"{many} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows:"
-        f" {name} gives {first.rows:,} instead of {first.baseline_rows:,} with {first.place.name}"
-    )
 
 
 def slower(found: Statements) -> str:

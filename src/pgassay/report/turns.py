@@ -64,14 +64,14 @@ class TurnsAt:
 
 
 @dataclass(frozen=True)
-class Read:
+class Slices:
     """All slices of a run, and what could not be read of them, a sentence each."""
 
     played: Sequence[Played]
     unread: Sequence[str]
 
 
-def slices_of(findings: "Findings") -> Read:
+def slices_of(findings: "Findings") -> Slices:
     """The slices of every valid trial that has any."""
     played, unread = [], []
     for trial in findings.trials:
@@ -84,7 +84,7 @@ def slices_of(findings: "Findings") -> Read:
             continue
         if slices:
             played.append(Played(trial, slices))
-    return Read(played, unread)
+    return Slices(played, unread)
 
 
 def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
