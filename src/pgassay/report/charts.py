@@ -512,7 +512,7 @@ def forest_row(
     shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
     if max(map(abs, shown)) > _INFINITE:
         return None
-    said = words.ratio_interval if ratio else words.points_interval
+    written = words.ratio_interval if ratio else words.points_interval
     row = {
         "label": name,
         "treatment": effect.treatment,
@@ -520,7 +520,7 @@ def forest_row(
         "low": shown[1],
         "high": shown[2],
         "blocks": effect.blocks,
-        "text": said(effect.estimate, effect.low, effect.high),
+        "text": written(effect.estimate, effect.low, effect.high),
     }
     if response is not None and resolution is not None:
         width = margin(effect.baseline_mean, response, resolution)

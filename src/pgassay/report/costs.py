@@ -37,8 +37,8 @@ _BOUNDS = ("full_page_bytes_per_transaction",)
 
 def explained(findings: "Findings") -> Sequence[str]:
     """Which costs moved with the primary, a sentence for each comparison that has blocks enough for a verdict."""
-    said = zip(findings.explanations, findings.verdicts, strict=False)
-    return [each.text for each, judged in said if judged.effect.blocks >= FIRST_LOOK]
+    pairs = zip(findings.explanations, findings.verdicts, strict=False)
+    return [each.text for each, judged in pairs if judged.effect.blocks >= FIRST_LOOK]
 
 
 def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:

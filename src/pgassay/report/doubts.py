@@ -180,10 +180,10 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
         for trial in trials
         if trial.status is Status.VALID and (share := trial.responses.get(IMPOSSIBLE)) is not None
     ]
-    said = [share for share in shares if share > IMPOSSIBLE_TOLD]
-    if not said:
+    worst = [share for share in shares if share > IMPOSSIBLE_TOLD]
+    if not worst:
         return ()
-    counted = f"in {len(said)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(said), 2)}"
+    counted = f"in {len(worst)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(worst), 2)}"
     return (
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",

@@ -44,8 +44,8 @@ def drifts(all_findings: Sequence["Findings"]) -> list[Drifting]:
             for block, value in judged.effect.contrasts:
                 if block in began:
                     moments.append(Moment(*began[block], log(value) if ratio else value))
-    said = ((place, drift(moments)) for place, moments in found.items())
-    return [Drifting(place, each) for place, each in said if each is not None]
+    drifting = ((place, drift(moments)) for place, moments in found.items())
+    return [Drifting(place, each) for place, each in drifting if each is not None]
 
 
 def _began(run: "Run") -> dict[int, tuple[str, float]]:

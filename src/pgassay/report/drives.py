@@ -337,8 +337,8 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
 
 def _counters(trials: Sequence[TrialRecord]) -> str:
     """Whether known writes proved what real drives count; empty in older records, and of drives that count nothing."""
-    said = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
-    return "; ".join(dict.fromkeys(str(each) for each in said if each))
+    counted = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
+    return "; ".join(dict.fromkeys(str(each) for each in counted if each))
 
 
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
@@ -384,13 +384,13 @@ def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
 
 def _silent(trial: TrialRecord) -> Iterator[str]:
     """Drives of a set that are there without host writes, along with one that has its own."""
-    said: dict[str, bool] = {}
+    wrote: dict[str, bool] = {}
     for drive, sources in _COUNTED.items():
         names = [f"{source}.host_bytes_written" for source in sources]
         if there := [trial.counters[name] is not None for name in names if name in trial.counters]:
-            said[drive] = any(there)
-    if any(said.values()):
-        yield from (drive for drive, each in said.items() if not each)
+            wrote[drive] = any(there)
+    if any(wrote.values()):
+        yield from (drive for drive, each in wrote.items() if not each)
 
 
 def _stood_still(trial: TrialRecord, source: str) -> str:
@@ -452,10 +452,10 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
 
 def _proof(trials: Sequence[TrialRecord]) -> str:
     """Whether each trial found its drives as the others did; empty where the drives do not tell."""
-    said = start_states.proven(trials)
-    if said:
+    proven = start_states.proven(trials)
+    if proven:
         changed = len(list(start_states.changes(trials)))
-        counted = words.counted(said, "trial")
+        counted = words.counted(proven, "trial")
         return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
     written = start_states.written_between(trials)
     return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"

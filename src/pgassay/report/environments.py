@@ -173,8 +173,8 @@ def _facts(findings: Findings) -> Mapping[str, Any]:
     if not findings.hosts or not isinstance(fleet, Mapping):
         return findings.run.host
     mine = fleet.get(name_of(findings))
-    said = mine.get("facts") if isinstance(mine, Mapping) else None
-    return said if isinstance(said, Mapping) else {}
+    own = mine.get("facts") if isinstance(mine, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
 
 
 def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:

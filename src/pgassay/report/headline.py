@@ -326,8 +326,8 @@ def facts(findings: "Findings") -> Facts:
     windows = of_regime(findings.trials, "window_s")
     known = findings.run.host.get("postgres")  # of every server under test: `15.18`
     servers = known if isinstance(known, list) else []
-    said = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in said)
+    texts = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
+    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in texts)
     return Facts(
         postgresql=list(dict.fromkeys(number for number in numbers if number)),
         machine="" if findings.imported else machine(findings.run.host),

@@ -189,15 +189,15 @@ def _few(found: Sequence[Own]) -> Sequence[Own]:
         return [replace(found[0], place="")]
     if len(found) <= MOST:
         return found
-    said = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    if not said:
+    known = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    if not known:
         return [replace(found[0], place="")]
-    if len(said) == 1:
-        return said
-    count = len(said)
+    if len(known) == 1:
+        return known
+    count = len(known)
     return [
-        replace(said[0], named=f"lowest of {count}"),
-        replace(said[-1], named=f"highest of {count}"),
+        replace(known[0], named=f"lowest of {count}"),
+        replace(known[-1], named=f"highest of {count}"),
     ]
 
 
