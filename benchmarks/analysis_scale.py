@@ -26,9 +26,8 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.series import SCHEMA, compact, parquet
 from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.report.collection import paused
-from pgassay.report.findings import Findings
-from pgassay.report.forms import document
+from pgassay.report.contents import document
+from pgassay.report.findings import Findings, paused
 from pgassay.report.json_values import to_json
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status

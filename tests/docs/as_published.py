@@ -22,7 +22,7 @@ from pgassay.lab.scale_model import Machine, modelled
 from pgassay.load import drivers
 from pgassay.probe.registry import every_probe
 from pgassay.report import words
-from pgassay.report.fitted import FITTED
+from pgassay.report.published import FITTED
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve
 from pgassay.study.levels import Level

@@ -3,7 +3,7 @@
 import pytest
 
 from pgassay.analysis.claims import by_role, missing_levels
-from pgassay.report.fitted import FITTED
+from pgassay.report.published import FITTED
 from pgassay.study.model import Claim
 from tests.docs.as_published import KEPT, MODELS, WHOLE, Planned, responses, untestable
 

@@ -12,8 +12,7 @@ from starlette.testclient import TestClient
 from pgassay.live import app
 from pgassay.live.catalogue import identity_of
 from pgassay.live.progress import KILLED
-from pgassay.report.files import DATA
-from pgassay.report.page import embedded
+from pgassay.report.page import DATA, embedded
 from tests.live.served import HOSTILE, address
 
 HOSTILE_PATH = "<img src=x onerror=alert(2)>"

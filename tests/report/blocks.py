@@ -6,13 +6,12 @@ from typing import Any
 from altair.utils.schemapi import debug_mode
 
 from pgassay.report import contents, page
-from pgassay.report.arrangement import flat
 from pgassay.report.charts import specified
+from pgassay.report.contents import document
 from pgassay.report.findings import Findings
-from pgassay.report.forms import document
 from pgassay.report.json_values import finite
 from pgassay.report.page import DrawnFigure
-from pgassay.report.section import Block, Drawing, Figure, Folded, Section, Surface, Table
+from pgassay.report.section import Block, Drawing, Figure, Folded, Section, Surface, Table, flat
 
 
 def tables(section: Section, findings: Findings, surface: Surface = Surface.PAGE) -> list[Table]:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.report.adoption import advice, build_steps, crash_risks, crash_warnings, side_effects
-from pgassay.report.applying import SECTION
 from pgassay.report.findings import Findings
+from pgassay.report.headline import APPLYING as SECTION
 from pgassay.report.headline import headline_of
 from pgassay.report.section import Listing, Sentences
 from pgassay.study.levels import Combination, Level
@@ -111,7 +111,7 @@ def test_a_treatment_has_the_steps_of_its_own_level(tmp_path: Path) -> None:
 def test_what_is_applied_is_what_the_advice_names(tmp_path: Path) -> None:
     """The answer said to decide by WAL and space, and the section that there was nothing to apply."""
     findings = Findings(make_undecided(tmp_path / "run"))
-    (advice_said,) = [each for each in headline_of(findings).beside if each.startswith("take")]
+    (advice_said,) = [each for each in headline_of(findings).rest if each.startswith("take")]
     listings = [block for block in SECTION.blocks(findings) if isinstance(block, Listing)]
     assert listings
     assert all(each.title.rpartition("=")[2] in advice_said for each in listings)

@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.report.arrangement import Arranged, arranged, contained
-from pgassay.report.section import Cell, Drawing, Figure, Folded, Sentences, Table
+from pgassay.report.section import Arranged, Cell, Drawing, Figure, Folded, Sentences, Table, arranged, contained
 
 TREATMENTS = ("per transaction", "a=1", "a=2")
 

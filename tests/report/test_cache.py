@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pgassay.analysis.claims import Mark
 from pgassay.record.reading import Run
 from pgassay.report import page, text
-from pgassay.report.boxes import box_of
 from pgassay.report.cache import SECTION, CacheFindings
+from pgassay.report.charts import box_of
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing import planted

@@ -5,7 +5,7 @@ from math import inf
 import pytest
 
 from pgassay.analysis.numbers import rounded, tenths
-from pgassay.report.case import listed, short
+from pgassay.report.answer import listed, short
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from pgassay.report.case import listed, short
     ],
 )
 def test_what_was_named_before_is_not_named_again(name: str, beside: str, text: str) -> None:
-    assert short(name, beside=beside) == text
+    assert short(name, after=beside) == text
 
 
 def test_a_list_of_treatments_names_their_factor_once() -> None:

@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from pgassay.report.collection import paused
+from pgassay.report.findings import paused
 
 
 def _fail() -> None:

@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from pgassay.report.comparison import equality, layout
+from pgassay.report.regimes import equality, layout
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.study.work import TRANSACTION

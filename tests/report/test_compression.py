@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report.compression import SECTION
 from pgassay.report.findings import Findings
+from pgassay.report.space import COMPRESSION as SECTION
 from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables
 from tests.report.driven import HEAP_RATIO, make_driven

@@ -6,26 +6,24 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.report import contents, forms, text
+from pgassay.report import contents, text
 from pgassay.report.findings import Findings
-from pgassay.report.section import Cell, Section, Table
+from pgassay.report.section import Cell, Section, Table, Values
 from pgassay.testing.planted import make_run
 from tests.packages import Install
 from tests.report.blocks import body, plain
 
 POINT = "[pgassay.sections]\nelectricity = {module}:SECTION\n"
 CODE = """
-from pgassay.report.section import Section, Sentences, Table
+from pgassay.report.section import Section, Sentences, Table, Values
 
-def blocks(findings):
+def describe(findings):
     yield Sentences(("each trial took so many joules",))
     names = [each.name for each in findings.study.treatments]
     yield Table(("treatment", "joules"), [(name, "12" if "75" in name else "15") for name in names], "Energy")
+    yield Values({"electricity": {"joules": 12}})
 
-def plain(findings):
-    return {"electricity": {"joules": 12}}
-
-SECTION = Section("electricity", "Electricity", blocks, plain, link="Electricity", after="space", secondary=True)
+SECTION = Section("electricity", "Electricity", describe, link="Electricity", after="space", secondary=True)
 """
 
 
@@ -55,7 +53,7 @@ def test_a_section_of_another_package_appears_on_every_surface(findings: Finding
     assert said.index("Space against speed") < said.index("Electricity") < said.index("Published figures")
     assert plain(findings)["electricity"] == {"joules": 12}
     file = io.StringIO()
-    forms.write_csv(findings, file)
+    contents.write_csv(findings, file)
     assert "electricity,Energy,table.fillfactor=75,joules,12" in file.getvalue().splitlines()
 
 
@@ -80,10 +78,10 @@ def test_a_broken_section_is_named_and_takes_nothing_from_the_others(
 
 
 def test_two_sections_share_no_key_but_mappings(findings: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
-    same = Section("same", "Same", lambda _: (), lambda _: {"baseline": "mine"})
+    same = Section("same", "Same", lambda _: (Values({"baseline": "mine"}),))
     monkeypatch.setattr(contents, "SECTIONS", (*contents.SECTIONS, same))
     with pytest.raises(UsageError, match='section "same" writes "baseline"'):
-        forms.document(findings)
+        contents.document(findings)
 
 
 def test_numbers_are_set_right_and_words_are_not() -> None:

@@ -1,6 +1,6 @@
 """Covariate points stand in their own order, not in the order in which trials happened to run."""
 
-from pgassay.report.covariates import in_order
+from pgassay.report.trials import in_order
 
 
 def test_numbers_go_up_and_names_keep_the_study_s_order() -> None:

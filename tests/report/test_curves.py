@@ -7,9 +7,9 @@ import pytest
 
 from pgassay.analysis.curves import Curve, Point
 from pgassay.report import curves
-from pgassay.report.curves import beyond_linear, known
+from pgassay.report.curves import BAD_FIT, beyond_linear, known
+from pgassay.report.curves import fit_sentences as sentences
 from pgassay.report.findings import Findings
-from pgassay.report.scaling import BAD_FIT, sentences
 from tests.report.scaled import READ, make_scaled
 
 

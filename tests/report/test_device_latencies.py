@@ -99,4 +99,4 @@ def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> Non
     assert ["a read, mean, ms" in each for each in rows] == [True, False]
     assert all(words.MISSING not in each["a write, mean, ms"] for each in rows)
     findings.__dict__["trials"] = tuple(unread)
-    assert [each.name for each in drives.SECTION.blocks(findings) if isinstance(each, Figure)] == []
+    assert [each.name for each in drives.SECTION.parts(findings) if isinstance(each, Figure)] == []

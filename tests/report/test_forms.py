@@ -12,10 +12,10 @@ import pytest
 from pgassay.cli import main
 from pgassay.record.values import LevelRecord
 from pgassay.report import page, text
-from pgassay.report.configuration import Row, levels_read_back, merged, side_by_side
+from pgassay.report.contents import CSV_HEAD
 from pgassay.report.findings import Findings
-from pgassay.report.forms import CSV_HEAD
 from pgassay.report.measurements import distribution
+from pgassay.report.provenance import Row, levels_read_back, merged, side_by_side
 from pgassay.report.section import Drawing
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, figures, plain

@@ -38,12 +38,8 @@ def test_it_comes_first_on_every_surface(findings: Findings) -> None:
     assert list(plain(findings))[1] == "headline", "behind the format"
 
 
-def test_every_number_of_it_is_in_the_json_unrounded(findings: Findings) -> None:
-    found = plain(findings)["headline"]
-    (verdict,) = [each for each in plain(findings)["verdicts"] if each["treatment"].endswith("75")]
-    values = {each["value"] for each in found["figures"]}
-    assert {verdict["estimate"], verdict["low"], verdict["high"]} <= values
-    assert found["sentences"][2] == "Take table.fillfactor=75, unless space counts more"
+def test_its_sentences_are_in_the_json(findings: Findings) -> None:
+    assert plain(findings)["headline"]["sentences"][2] == "Take table.fillfactor=75, unless space counts more"
 
 
 def test_facts_are_one_line(findings: Findings) -> None:

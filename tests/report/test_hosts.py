@@ -72,7 +72,11 @@ def test_what_changes_by_the_minute_is_no_difference_among_hosts() -> None:
         "load": {"average": "1.0"},
         "storage.data": {"free_bytes": 1, "size_bytes": 2},
     }
-    assert list(hosts._leaves({"facts": told})) == ["kernel.release", "storage.data.size_bytes"]
+    _, alike = hosts._facts({"h1": {"facts": told}})
+    assert isinstance(alike, Folded)
+    (table,) = alike.blocks
+    assert isinstance(table, Table)
+    assert [row[0] for row in table.rows] == ["kernel.release", "storage.data.size_bytes"]
 
 
 def test_the_planted_difference_is_seen(run: Run) -> None:

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from pgassay.cli import main
-from pgassay.report import decide, junit
+from pgassay.report import decide
 from pgassay.report.findings import Findings
 from pgassay.study.thresholds import parse, split
 from pgassay.testing import planted
@@ -16,7 +16,7 @@ HOLDS, FAILS = "wal_bytes_per_transaction < +5 %", "space < +30 %"
 
 
 def parsed(findings: Findings) -> ElementTree.Element:
-    return ElementTree.fromstring(junit.document(findings))
+    return ElementTree.fromstring(decide.junit(findings))
 
 
 def weighed(path: Path, *texts: str) -> Findings:

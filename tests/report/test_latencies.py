@@ -13,7 +13,11 @@ from pgassay.record.latencies import FILE
 from pgassay.record.values import LevelRecord
 from pgassay.report.colours import HEAT
 from pgassay.report.findings import Findings
-from pgassay.report.latencies import CELLS_MAX, CLASSES, NOT_KEPT, PER_DECADE, cells_of, distribution, heat, rows_of
+from pgassay.report.measurements import CELLS_MAX, CLASSES, NOT_KEPT, PER_DECADE
+from pgassay.report.measurements import latency_cells as cells_of
+from pgassay.report.measurements import latency_distribution as distribution
+from pgassay.report.measurements import latency_heat as heat
+from pgassay.report.measurements import latency_rows as rows_of
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run

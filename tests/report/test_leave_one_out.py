@@ -15,7 +15,10 @@ from pgassay.cli import main
 from pgassay.record.reading import Run
 from pgassay.report import hosts
 from pgassay.report.findings import Findings, Judged
-from pgassay.report.leave_one_out import Comparison, comparisons, sentence, table
+from pgassay.report.hosts import WithoutHosts as Comparison
+from pgassay.report.hosts import without_hosts as comparisons
+from pgassay.report.hosts import without_sentence as sentence
+from pgassay.report.hosts import without_table as table
 from pgassay.report.section import Table
 from pgassay.study.responses import Better, Response
 from pgassay.testing.planted import make_run

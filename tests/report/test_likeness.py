@@ -8,7 +8,7 @@ from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record import capsule
 from pgassay.record.ask import LIKENESS_FILE, Likeness, Part, StatementPair, encode_likeness
 from pgassay.record.reading import Run
-from pgassay.report import forms, headline, likeness, markdown, text
+from pgassay.report import contents, headline, likeness, text
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body
@@ -29,14 +29,14 @@ def findings(path: Path, found: Likeness | None) -> Findings:
 
 def surfaces(found: Findings) -> dict[str, str]:
     """Headline and verdicts as page, terminal, JSON and Markdown show them."""
-    document = forms.document(found)
+    document = contents.document(found)
     verdicts = document["verdicts"]
     assert isinstance(verdicts, list)
     return {
         "page": body(found),
         "terminal": text.render(found),
         "json": "\n".join(each["text"] for each in verdicts),
-        "markdown": markdown.render(found),
+        "markdown": text.markdown(found),
         "headline": "\n".join(found.once(headline.headline_of).sentences),
     }
 
@@ -81,10 +81,10 @@ def test_the_figures_of_both_loads_stand_in_a_section_of_their_own(tmp_path: Pat
     assert "1.00 ms → 12.5 ms" in said
     assert "SELECT * FROM orders" in said
     assert "Statements that differ most, of 2" in said
-    part = forms.document(found)["likeness"]
+    part = contents.document(found)["likeness"]
     assert isinstance(part, dict)
     assert (part["score"], part["unlike"], part["enough"]) == (pytest.approx(0.575), True, 0.8)
-    assert "likeness" not in forms.document(findings(tmp_path / "other", None))
+    assert "likeness" not in contents.document(findings(tmp_path / "other", None))
 
 
 def test_nothing_that_could_be_compared_is_told(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from pgassay.report import cache, contents
+from pgassay.report.answer import Headline
 from pgassay.report.cache import BOX_FROM
-from pgassay.report.case import Headline
 from pgassay.report.charts import LINE
 from pgassay.report.findings import Findings
 from pgassay.report.page import chapters, html
-from pgassay.report.responses import blocks
 from pgassay.report.section import Figure, Surface, Table
+from pgassay.report.verdict import response_blocks as blocks
 from pgassay.testing.planted import make_run
 from tests.report import cacherun
 from tests.report.crossed import make_crossed

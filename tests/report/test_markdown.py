@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pgassay.outgoing import visible
-from pgassay.report import decide, doubts, headline, markdown
+from pgassay.report import decide, doubts, headline
 from pgassay.report.findings import Findings
-from pgassay.report.reasons import reasons
+from pgassay.report.headline import reasons
+from pgassay.report.text import escaped, markdown
 from pgassay.study.thresholds import parse, split
 from pgassay.testing.planted import make_run
 from tests.report.scaled import make_scaled
@@ -37,7 +38,7 @@ def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
 
 
 def test_it_says_what_the_report_says(findings: Findings) -> None:
-    page = markdown.render(findings)
+    page = markdown(findings)
     said = shown(page)
     assert all(text.rstrip(".")[1:] in said for text in headline.headline_of(findings).sentences)
     assert all(judged.verdict.text in said for judged in findings.verdicts)
@@ -48,14 +49,14 @@ def test_it_says_what_the_report_says(findings: Findings) -> None:
 
 
 def test_a_study_without_comparisons_has_its_curve_in_words(tmp_path: Path) -> None:
-    page = markdown.render(Findings(make_scaled(tmp_path / "run")))
+    page = markdown(Findings(make_scaled(tmp_path / "run")))
     assert "| treatment |" not in page
     assert "highest" in page
 
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_markup_in_a_text_is_shown_letter_by_letter(text: str) -> None:
-    line = markdown.escaped(text)
+    line = escaped(text)
     assert shown(line) == " ".join(text.split())
     assert {token.type for token in READER.parse(line)} == {"paragraph_open", "inline", "paragraph_close"}
     cell = f"| a | b |\n|---|---|\n| {line} | x |"
@@ -64,4 +65,4 @@ def test_markup_in_a_text_is_shown_letter_by_letter(text: str) -> None:
 
 @given(st.text(alphabet=st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Zl", "Zp")), max_size=40))
 def test_any_text_keeps_its_letters(text: str) -> None:
-    assert shown(markdown.escaped(text)) == visible(" ".join(text.split()))
+    assert shown(escaped(text)) == visible(" ".join(text.split()))

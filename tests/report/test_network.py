@@ -42,7 +42,7 @@ class TestNetwork(SectionContract):
 
 
 def test_what_the_way_takes_of_a_latency_is_trips_times_their_length(run: Run) -> None:
-    found = {each.treatment: each for each in network.ways(run.trials)}
+    found = {each.treatment: each for each in network.paths(run.trials)}
     assert found["table.fillfactor=100"].latency_share == pytest.approx(0.05, rel=0.01)
     assert found["table.fillfactor=75"].latency_share == pytest.approx(0.5, rel=0.01)
     assert found["table.fillfactor=75"].shortest_trip_us == pytest.approx(900.0, rel=0.01)
@@ -62,7 +62,7 @@ def test_the_section_has_a_row_for_each_arm_and_says_where_it_is_most(run: Run) 
 def test_statements_that_were_counted_stand_for_trips_where_no_script_says_them(tmp_path: Path) -> None:
     more = {name: values for name, values in MORE.items() if name != "network_trips_per_transaction"}
     counted = {"qps": {"100": 4000.0, "75": 4800.0, "50": 4004.0}}
-    for way in network.ways(make_run(tmp_path / "run", more={**more, **counted}).trials):
+    for way in network.paths(make_run(tmp_path / "run", more={**more, **counted}).trials):
         assert way.trips_per_transaction == pytest.approx(4.0, rel=0.15)
 
 

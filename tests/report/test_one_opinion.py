@@ -18,10 +18,10 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import bounds, costs, ladder, sensitivity, text, tradeoff, words
+from pgassay.report import bottleneck, costs, sensitivity, text, tradeoff, words
+from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
-from pgassay.report.forest import forest_row
-from pgassay.report.reasons import reasons
+from pgassay.report.headline import reasons
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
 from pgassay.testing.planted import make_run
@@ -136,7 +136,7 @@ def _like(told: str, value: float) -> float:
 
 def limits(findings: Findings) -> Iterator[str]:
     """Nothing is used by more than all of it, and no limit is below what was measured."""
-    for each in findings.once(bounds.bounded):
+    for each in findings.once(bottleneck.bounded):
         for bound in each.bounds.bounds:
             if bound.used > 1.05:
                 yield f"{bound.capacity.title}: {bound.used:.0%} of it in use"
@@ -248,7 +248,7 @@ def made(name: str, factory: pytest.TempPathFactory) -> Findings:
 def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
     """Every place and treatment with what the page says that a transaction writes of WAL."""
     treatments = [each.name for each in findings.study.treatments]
-    for section, name in ((costs.SECTION, "WAL, per transaction"), (ladder.SECTION, "WAL")):
+    for section, name in ((costs.SECTION, "WAL, per transaction"), (costs.LADDER, "WAL")):
         for table in tables(section, findings):
             for row in (row for row in table.rows if str(row[0]) == name):
                 known = zip(treatments, map(str, row[1:]), strict=False)

@@ -46,7 +46,7 @@ def every(findings: Findings) -> Iterator[Block]:
 
 
 def sections() -> tuple[Section, ...]:
-    front = replace(verdict.SECTION, title="Mine", blocks=every, link="Mine", open=True)
+    front = replace(verdict.SECTION, title="Mine", describe=every, link="Mine", open=True)
     return contents.headline_instead(("it is so",)), front, Section("folded", "Folded", every_but_figures)
 
 

@@ -6,8 +6,7 @@ from pathlib import Path
 from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.record.power_cuts import CutRecord
 from pgassay.report.findings import Findings
-from pgassay.report.power_cut_figures import course_rows, drawn_cuts, lsn, range_rows, request_rows, torn
-from pgassay.report.power_cuts import arms
+from pgassay.report.power_cuts import arms, course_rows, drawn_cuts, lsn, range_rows, request_rows, torn
 from pgassay.study.levels import Arm
 from tests.report.blocks import figures
 from tests.report.cut_runs import LOST, SOUND, TORN, make_cuts

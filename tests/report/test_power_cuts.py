@@ -14,7 +14,7 @@ from pgassay.analysis.numbers import bound_per_cent
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
-from pgassay.report import doubts, headline, markdown, power_cuts, published, text, verdict
+from pgassay.report import doubts, headline, power_cuts, published, text, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
@@ -73,14 +73,14 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
         name: each.kind for name, each in said.items()
     }
     assert all(each["verdict"] == said[each["treatment"]].kind for each in document["verdicts"])
-    shown = [text.brief(findings), text.render(findings), markdown.render(findings)]
+    shown = [text.brief(findings), text.render(findings), text.markdown(findings)]
     for each in shown:
         assert "does a power cut lose or damage anything?" in each.lower()
         assert "unresolved: needs" not in each.partition("What to distrust")[0]
 
 
 def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
-    safe, unsafe = (found := headline.headline_of(Findings(run))).sentences
+    safe, unsafe = headline.headline_of(Findings(run)).sentences
     assert safe == (
         "on an emulated drive, safe: the baseline (0 of 60 cuts across 10 checkpoints lost or damaged anything: below"
         " 5.77 % a cut) and server.full_page_writes=off, drive.atomic_write_bytes=16384 (0 of 60 cuts across 10"
@@ -89,7 +89,6 @@ def test_the_headline_names_what_is_safe_and_what_is_not(run: Run) -> None:
     )
     assert unsafe.startswith("unsafe: server.full_page_writes=off (5 of 60 cuts did damage)")
     assert "drive.flush=lies (30 of 60 cuts did damage)" in unsafe
-    assert {"60", "5.77", "5", "30", "95", "10", "50"} <= {each.text for each in found.figures}
 
 
 def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:
@@ -117,7 +116,7 @@ def test_speed_as_the_primary_is_compared_after_what_the_cuts_did(tmp_path: Path
     for surface in (Surface.PAGE, Surface.TERMINAL):
         table, *_ = tables(verdict.SECTION, findings, surface)
         assert [text for _, text in table.rows] == [each.verdict.text for each in arms(findings)]
-    for shown in (text.brief(findings), text.render(findings), markdown.render(findings)):
+    for shown in (text.brief(findings), text.render(findings), text.markdown(findings)):
         words = " ".join(shown.split()).lower()
         assert 0 < words.index("on an emulated drive, safe: ") < words.index("transactions per second: ")
     assert not any("crash-safe" in each for each in doubts.reasons(findings)), "the section says what was found"
@@ -199,7 +198,7 @@ def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str)
         assert each.verdict.text == f"not tried {missing}; 0 of 10 cuts lost or damaged anything"
     (said,) = headline.headline_of(findings).sentences
     assert said.startswith(f"on an emulated drive, not tried {missing}: the baseline (0 of 10 cuts lost or damaged")
-    shown = [text.brief(findings), text.render(findings), markdown.render(findings), json.dumps(plain(findings))]
+    shown = [text.brief(findings), text.render(findings), text.markdown(findings), json.dumps(plain(findings))]
     assert not any(re.search(r"(?<!crash-)\bsafe\b", each) for each in shown)
     assert {each.mark for each in findings.claims} == {Mark.NOT_TESTABLE}
     assert plain(findings)["power_cuts"][0]["untried"] == [missing]

@@ -12,10 +12,9 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.report import words
-from pgassay.report.answer import headline
-from pgassay.report.case import Case
+from pgassay.report.answer import Case, headline
+from pgassay.report.charts import forest_row
 from pgassay.report.findings import Judged
-from pgassay.report.forest import forest_row
 from pgassay.report.json_values import effect_values
 from pgassay.study.responses import Better, Response, Scale
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report import published, responses, text, verdict
+from pgassay.report import published, text, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.section import Table
 from pgassay.testing.planted import make_run
@@ -62,6 +62,6 @@ def test_the_forest_has_every_response_and_the_primary_first(findings: Findings)
 def test_nothing_is_shown_of_responses_before_five_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pgassay.testing.planted.BLOCKS", 4)
     early = Findings(make_run(tmp_path / "run"))
-    assert list(responses.blocks(early)) == []
+    assert list(verdict.response_blocks(early)) == []
     assert not [each for each in verdict.SECTION.blocks(early) if isinstance(each, Table)]
     assert {each["low"] for each in plain(early)["secondary"]} == {None}

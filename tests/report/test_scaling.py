@@ -10,8 +10,10 @@ import pytest
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.curve_fit import Estimate
 from pgassay.report import page, text, words
+from pgassay.report.curves import BAD_FIT, scaling_of
+from pgassay.report.curves import FITS as SECTION
+from pgassay.report.curves import fit_sentences as sentences
 from pgassay.report.findings import Findings
-from pgassay.report.scaling import BAD_FIT, SECTION, scaling, sentences
 from tests.report.blocks import plain, specification, tables
 from tests.report.crossed import make_crossed
 from tests.report.scaled import CORES, GAIN, READ, WRITE, make_scaled
@@ -68,10 +70,10 @@ def test_a_machine_without_hyper_threads_cannot_speak_to_them(tmp_path: Path) ->
 
 def test_lines_are_fitted_up_to_the_processors_where_that_is_enough(findings: Findings) -> None:
     seen = findings.observations("tps")
-    assert scaling(seen, "", READ, 6).upto == 6.0
-    assert scaling(seen, "", READ, 3).upto == 8.0, "too few points up to three"
-    assert scaling(seen, "", READ, None).upto == 8.0
-    assert scaling((), "", READ, 8).kink is None
+    assert scaling_of(seen, "", READ, 6).upto == 6.0
+    assert scaling_of(seen, "", READ, 3).upto == 8.0, "too few points up to three"
+    assert scaling_of(seen, "", READ, None).upto == 8.0
+    assert scaling_of((), "", READ, 8).kink is None
 
 
 def test_every_form_says_it(findings: Findings, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pgassay.analysis.capacities import MeasuredCapacity, Resource, bounds
 from pgassay.analysis.steadiness import UNKNOWN, Steadiness
 from pgassay.report import contents, curves, factors, page, sensitivity, text
-from pgassay.report.bounds import bounded, capacities, costs_with_cpu, processors
+from pgassay.report.bottleneck import bounded, capacities, costs_with_cpu, processors
 from pgassay.report.findings import Findings
 from pgassay.report.seconds import doubts
 from pgassay.report.section import Surface

@@ -9,7 +9,7 @@ from pgassay.cli import main
 from pgassay.report import text, verdict
 from pgassay.report.doubts import reasons as doubts
 from pgassay.report.findings import Findings
-from pgassay.report.reasons import SHOWN, reasons
+from pgassay.report.headline import SHOWN, reasons
 from pgassay.report.section import Section, Sentences, VerdictRow, Verdicts
 from pgassay.testing.planted import make_run
 from tests.report.crossed import make_crossed
@@ -46,7 +46,7 @@ def test_one_screen_has_verdicts_reasons_doubts_and_where_the_rest_is(findings: 
 def test_a_study_of_many_comparisons_still_fits(crossed: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
     assert fits(text.brief(crossed, ENDING))
     rows = tuple(VerdictRow(f"a={i}, b=1", "+1.0 %", "better", "better: by a lot " * 9, "5 blocks") for i in range(99))
-    many = replace(verdict.SECTION, blocks=lambda _: (Verdicts(rows),))
+    many = replace(verdict.SECTION, describe=lambda _: (Verdicts(rows),))
     monkeypatch.setattr(verdict, "SECTION", many)
     shown = text.brief(crossed, ENDING)
     assert fits(shown)
@@ -57,7 +57,7 @@ def test_a_study_of_many_comparisons_still_fits(crossed: Findings, monkeypatch: 
 
 def test_doubts_are_cut_before_the_last_verdicts(crossed: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tuple(VerdictRow(f"a={i}", f"+{i}.0 %", "equivalent", "equivalent within ±5 %", "5 blocks") for i in (1, 2))
-    monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, blocks=lambda _: (Verdicts(rows),)))
+    monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, describe=lambda _: (Verdicts(rows),)))
     monkeypatch.setattr(text, "_headline", lambda _: [["  said"]] * 11)
     monkeypatch.setattr(text, "reasons", lambda _: ["one", "two", "three"])
     monkeypatch.setattr("pgassay.report.doubts.reasons", lambda _: ["first", "second " * 30])
@@ -70,7 +70,7 @@ def test_doubts_are_cut_before_the_last_verdicts(crossed: Findings, monkeypatch:
 
 def test_what_all_comparisons_share_is_said_once(crossed: Findings, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = tuple(VerdictRow(f"a={i}, b=1", "–", "unresolved", "unresolved: needs more", "1 block") for i in range(3))
-    monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, blocks=lambda _: (Verdicts(rows),)))
+    monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, describe=lambda _: (Verdicts(rows),)))
     shown = text.brief(crossed)
     assert shown.count("unresolved: needs more") == 1
     assert shown.count("b=1") == 0

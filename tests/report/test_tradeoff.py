@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.contents import document
 from pgassay.report.findings import Findings
-from pgassay.report.forms import document
 from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
 from pgassay.study.levels import Level
 from pgassay.testing.planted import make_run

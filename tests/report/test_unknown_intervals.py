@@ -11,8 +11,8 @@ from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.instability import Instability
 from pgassay.report import costs, curves, verdict, words
+from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings
-from pgassay.report.forest import forest_row
 from pgassay.report.sensitivity import _spread
 from pgassay.study.model import Claim
 from pgassay.study.responses import Better, Response

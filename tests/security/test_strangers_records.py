@@ -11,7 +11,7 @@ from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
 from pgassay.record.errors import RecordError
 from pgassay.record.values import LevelRecord
-from pgassay.report import files, page
+from pgassay.report import page
 from pgassay.testing.planted import make_run
 
 PRECIOUS = "precious\n"
@@ -40,7 +40,7 @@ def test_a_report_replaces_links_and_does_not_follow_them(tmp_path: Path, precio
     assert not any(each.is_symlink() for each in written)
 
 
-@pytest.mark.parametrize("link", ["report", f"report/{files.DATA}"])
+@pytest.mark.parametrize("link", ["report", f"report/{page.DATA}"])
 def test_a_report_is_not_written_where_a_link_leads(tmp_path: Path, precious: Path, link: str, capsys: Said) -> None:
     run = make_run(tmp_path / "run").path
     (run / link).parent.mkdir(exist_ok=True)
@@ -55,7 +55,7 @@ def test_a_report_stays_in_its_folder_when_that_is_replaced_meanwhile(
 ) -> None:
     """Its data and figures are reached from the folder that was opened, not by its path again."""
     run, html = make_run(tmp_path / "run").path, page.html
-    (precious.parent / files.DATA).mkdir()
+    (precious.parent / page.DATA).mkdir()
 
     def swapping(*given: Any, **more: Any) -> str:
         (run / "report").rename(run / "moved")
@@ -64,8 +64,8 @@ def test_a_report_stays_in_its_folder_when_that_is_replaced_meanwhile(
 
     monkeypatch.setattr(page, "html", swapping)
     assert main(["report", str(run), "--no-figures"]) == 0
-    assert list((precious.parent / files.DATA).iterdir()) == []
-    assert list((run / "moved" / files.DATA).iterdir()) != []
+    assert list((precious.parent / page.DATA).iterdir()) == []
+    assert list((run / "moved" / page.DATA).iterdir()) != []
 
 
 def test_a_report_goes_where_the_users_own_link_leads(tmp_path: Path, precious: Path) -> None:

@@ -59,7 +59,7 @@ def sections(task: Task, advice: Advice, objectives: Sequence[str]) -> tuple[Sec
 
     answer = contents.headline_instead((text.headline(advice, objectives),))
     if task.others:
-        return answer, replace(verdict.SECTION, title="The front", blocks=blocks, link="Front", open=True)
+        return answer, replace(verdict.SECTION, title="The front", describe=blocks, link="Front", open=True)
     return answer, Section("advice", "The advice", blocks, link="Advice", open=True)
 
 

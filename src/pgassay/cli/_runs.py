@@ -75,8 +75,8 @@ def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
     """
     from pgassay.record.reading import Run
     from pgassay.report import page
+    from pgassay.report.contents import document
     from pgassay.report.findings import Findings
-    from pgassay.report.forms import document
     from pgassay.report.json_values import to_json
 
     findings = Findings(Run.open(path, leave_out=True))

@@ -17,9 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print; exit status 0 whatever the verdict."""
-    from pgassay.report.collection import paused
     from pgassay.report.disk import is_disk, measured_by
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 
     with paused():

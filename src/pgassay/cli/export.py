@@ -73,8 +73,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     from pgassay.record.check import check
     from pgassay.record.reading import Run
     from pgassay.report import page
-    from pgassay.report.collection import paused
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, paused
     from pgassay.report.words import size
 
     path, file = arguments.run, arguments.capsule

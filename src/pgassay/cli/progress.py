@@ -18,7 +18,7 @@ from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import Output, control, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.remaining import Remaining
+from pgassay.report.trials import Remaining
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale, Status

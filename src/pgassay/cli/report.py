@@ -36,10 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
-    from pgassay.report import junit, markdown, page
-    from pgassay.report.collection import paused
+    from pgassay.report import decide, page, text
     from pgassay.report.disk import measured_by
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, paused
 
     folders = _folders(arguments)
     disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
@@ -52,9 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
                 raise nothing_to_check("--junit")
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
             if arguments.junit:
-                junit.write(findings, arguments.junit)
+                arguments.junit.write_bytes(decide.junit(findings))
             if arguments.markdown:
-                arguments.markdown.write_text(markdown.render(findings), encoding="utf-8")
+                arguments.markdown.write_text(text.markdown(findings), encoding="utf-8")
             worst = max(worst, status(findings, check=arguments.check))
     return worst
 

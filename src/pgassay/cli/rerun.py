@@ -146,12 +146,16 @@ def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: a
 
 def _compare(original: "Run", name: str, rerun: "Run", arguments: argparse.Namespace) -> int:
     from pgassay.analysis.replication import Outcome
-    from pgassay.report import replication
-    from pgassay.report.collection import paused
-    from pgassay.report.findings import Findings
+    from pgassay.report import environments
+    from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 
     with paused():
-        found = replication.repetition(Findings(original), Findings(rerun), name)
-    print(to_json(replication.plain(found)) + "\n" if arguments.json else replication.text(found), end="")
+        found = environments.repetition(Findings(original), Findings(rerun), name)
+    print(
+        to_json(environments.repetition_values(found)) + "\n"
+        if arguments.json
+        else environments.repetition_text(found),
+        end="",
+    )
     return FOUND if arguments.strict and found.count(Outcome.DIFFER) else SUCCESS

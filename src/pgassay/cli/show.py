@@ -62,9 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(path: Path, arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
-    from pgassay.report.collection import paused
-    from pgassay.report.findings import Findings
-    from pgassay.report.forms import document, write_csv
+    from pgassay.report.contents import document, write_csv
+    from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 
     with paused():
@@ -79,25 +78,24 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     """Print how the other runs differ from the first; `--verbose` prints secondary responses and costs too."""
-    from pgassay.report import drift, leave_one_out
-    from pgassay.report.collection import paused
+    from pgassay.report import drift, hosts
     from pgassay.report.environments import side_by_side
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 
     with paused():
         runs = [Findings(open_run(path)) for path in paths]
         found = side_by_side(runs)
         over_days = drift.drifts(runs)
-        left_out = runs[0].once(leave_one_out.of_run) if len(runs) == 1 else []
+        left_out = hosts.without_each(runs[0]) if len(runs) == 1 else []
     if arguments.out is not None:
         _draw(found, runs, arguments.out, everything=arguments.verbose)
     if arguments.json:
-        more = {"without_host": leave_one_out.plain(runs[0])} if left_out else {}
+        more = {"without_host": hosts.without_values(left_out)} if left_out else {}
         print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
         return SUCCESS
     changed = [drift.sentence(each, runs[0].primary) for each in over_days]
-    without = [leave_one_out.sentence(each, runs[0].primary) for each in left_out]
+    without = [hosts.without_sentence(each, runs[0].primary) for each in left_out]
     print(text(found, everything=arguments.verbose, over_days=changed, without=without), end="")
     return SUCCESS
 
@@ -108,8 +106,7 @@ def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, ever
     from pgassay.report import drift
     from pgassay.report.charts import specified
     from pgassay.report.environments import drawing
-    from pgassay.report.files import write_data, write_pictures
-    from pgassay.report.page import DrawnFigure
+    from pgassay.report.page import DrawnFigure, write_data, write_pictures
 
     figures = []
     over_days = drift.drawing(drift.drifts(runs), runs[0].primary)

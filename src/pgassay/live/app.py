@@ -65,10 +65,9 @@ from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
 from pgassay.report.environments import Fact, drawing, hosts_of, settings_of, side_by_side, written_of
-from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
-from pgassay.report.page import embedded, shown_text
+from pgassay.report.page import DATA, embedded, shown_text
 
 FIGURE = "difference"
 

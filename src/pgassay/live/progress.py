@@ -17,10 +17,10 @@ from pgassay.record import directory
 from pgassay.record.directory import holder
 from pgassay.record.journal import Entry, Kind, Step, decisions_in
 from pgassay.record.reading import Run
-from pgassay.report import power_cuts, responses, words
+from pgassay.report import power_cuts, verdict, words
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
-from pgassay.report.remaining import Remaining
+from pgassay.report.trials import Remaining
 from pgassay.report.vega import drawable
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
@@ -150,7 +150,7 @@ def _forest(findings: Findings) -> Mapping[str, Any]:
     """The report's main figure; empty while no interval tells anything."""
     from pgassay.report import charts
 
-    found = responses.drawing(findings)
+    found = verdict.drawing(findings)
     if found is None:
         return {}
     figure: Mapping[str, Any] = drawable({**charts.specified(found.chart), "description": found.title})

@@ -25,7 +25,7 @@ _HOW = {
 _ALSO = " was also set on "
 """In the step of a factor that took hold where it is of no use (fillfactor on tables that are only inserted into)."""
 _PAGE_HEADER_BYTES = 32
-"""Of a page beside its largest row: header and one line pointer (MaxHeapTupleSize)."""
+"""Of a page apart from its largest row: header and one line pointer (MaxHeapTupleSize)."""
 
 _OWN = (
     "build your own PostgreSQL, since packages have 8kB and no setting changes it: configure {option}; build it and"

@@ -1,25 +1,37 @@
-"""What stops the load: from a record to the evidence of each arm, its cause in a table, and each stretch of a curve.
+"""What stops the load, and what would be full first: the bottleneck of each arm, and the limit of its rate.
 
-Medians over the valid trials of an arm. Cores are those that the server may use (`host.cores` says it where it varies),
-capacities those of a disk study: what one stream alone can do, as a calibration measures, says too little here.
+The bottleneck is judged from medians over the valid trials of an arm. Cores are those that the server may use
+(`host.cores` says it where it varies), capacities those of a disk study: what one stream alone can do, as a calibration
+measures, says too little here.
+
+A limit is what this machine can do of each cost in a second, as far as the record knows; what is not known is named.
+The processors are read off; the drive was measured by a disk study, or by one stream in a calibration, whose figures a
+run takes along. Server and load program share the processors, so their costs are added.
 """
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from math import isfinite
+from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import Capacity, MeasuredCapacity, capacities_of
+from pgassay.analysis.capacities import (
+    DRIVE,
+    Bounds,
+    Capacity,
+    MeasuredCapacity,
+    Resource,
+    bounds,
+    capacities_of,
+    nothing_bounds,
+)
 from pgassay.analysis.diagnosis import Cause, Diagnosis, Evidence, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.covariates import in_order
 from pgassay.report.disk import is_disk
-from pgassay.report.scaling import processors_of
-from pgassay.report.section import Block, Section, Table
-from pgassay.report.trials import load_level, middle
+from pgassay.report.section import Brief, Part, Section, Table, Values
+from pgassay.report.trials import by_arm, grouped, in_order, load_level, middle
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
@@ -87,39 +99,29 @@ def diagnoses(
             groups.setdefault(trial.place, []).append(trial)
     found = []
     for place, mine in groups.items():
-        medians = _medians(mine)
-        if medians.get(rate) is not None:
-            evidence = _evidence(medians, mine[0], rate, _cores(mine[0], host), capacities)
-            if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
-                found.append(Diagnosed(*place, diagnose(evidence)))
+        medians = {name: middle(trial.responses.get(name) for trial in mine) for name in _TOLD}
+        if medians.get(rate) is None:
+            continue
+        clients = _count(load_level(mine[0], "clients", "1")) or 1
+        jobs, asked = load_level(mine[0], "jobs", "1"), load_level(mine[0], "rate", "none")
+        evidence = Evidence(
+            per_s=medians[rate] or 0.0,
+            waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
+            costs={name: medians.get(name) for name in _COSTS},
+            cores=_cores(mine[0], host),
+            threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
+            rate_asked=None if asked == "none" else float(asked),
+            busy=medians.get("cpu_busy_share"),
+            foreign=medians.get("foreign_cpu_share"),
+            capacities=capacities,
+            clients=_count(load_level(mine[0], "clients", load_level(mine[0], "threads", "1"))),
+            round_trip_us=medians.get(_TRIP),
+            trips=trips_of(medians, rate),
+            apart=medians.get(_APART) is not None,
+        )
+        if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
+            found.append(Diagnosed(*place, diagnose(evidence)))
     return tuple(found)
-
-
-def _evidence(
-    medians: Mapping[str, float | None],
-    trial: TrialRecord,
-    rate: str,
-    cores: float | None,
-    capacities: tuple[Capacity, ...],
-) -> Evidence:
-    clients = _count(load_level(trial, "clients", "1")) or 1
-    jobs = load_level(trial, "jobs", "1")
-    asked = load_level(trial, "rate", "none")
-    return Evidence(
-        per_s=medians[rate] or 0.0,
-        waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
-        costs={name: medians.get(name) for name in _COSTS},
-        cores=cores,
-        threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
-        rate_asked=None if asked == "none" else float(asked),
-        busy=medians.get("cpu_busy_share"),
-        foreign=medians.get("foreign_cpu_share"),
-        capacities=capacities,
-        clients=_count(load_level(trial, "clients", load_level(trial, "threads", "1"))),
-        round_trip_us=medians.get(_TRIP),
-        trips=trips_of(medians, rate),
-        apart=medians.get(_APART) is not None,
-    )
 
 
 def trips_of(medians: Mapping[str, float | None], rate: str) -> float | None:
@@ -149,34 +151,35 @@ def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:
     return float(total)
 
 
-def _medians(trials: list[TrialRecord]) -> dict[str, float | None]:
-    return {name: middle(trial.responses.get(name) for trial in trials) for name in _TOLD}
-
-
 def _count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    """Cause and evidence of each arm."""
-    found = findings.bottlenecks
-    if not found:
-        return
-    rows = []
-    for each in found:
-        cause, _, evidence = each.diagnosis.text.partition(": ")
-        rows.append((each.place, cause, evidence))
-    missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
-    notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
-    yield Table(("at", "bottleneck", "evidence"), rows, notes=notes)
+@dataclass(frozen=True)
+class Processors:
+    """The machine's processors by the record; None where it does not say."""
+
+    usable: int | None
+    cores: int | None
+
+    @property
+    def threads_per_core(self) -> float | None:
+        """Hardware threads of a core; None where it is not known."""
+        return self.usable / self.cores if self.usable and self.cores else None
+
+
+def processors_of(host: Mapping[str, Any]) -> Processors:
+    """Usable processors and physical cores, from the facts of `host.json`."""
+    cpu = host.get("cpu")
+    facts = cpu if isinstance(cpu, Mapping) else {}
+    usable, cores = facts.get("usable_processors"), facts.get("cores")
+    return Processors(usable if isinstance(usable, int) else None, cores if isinstance(cores, int) else None)
 
 
 def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
     """Along a covariate: which cause stops which stretch of each curve."""
-    curves: dict[str, list[Diagnosed]] = {}
-    for each in found:
-        if each.covariate:
-            curves.setdefault(words.place(each.treatment, each.condition), []).append(each)
+    along = (each for each in found if each.covariate)
+    curves = grouped(along, lambda each: words.place(each.treatment, each.condition))
     for name, curve in curves.items():
         by_place = {each.covariate: each for each in curve}
         ordered = [by_place[covariate] for covariate in in_order(list(by_place))]
@@ -204,12 +207,167 @@ def stops(findings: "Findings") -> Iterator[str]:
         yield f"{said}: {evidence}" if evidence and len(said) + len(evidence) < _LETTERS else said
 
 
-def _brief(findings: "Findings") -> str:
-    return "; ".join(text.removeprefix("bottleneck ") for text in stops(findings)) or "undecided everywhere"
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = findings.bottlenecks
+    yield Values({"beside": {"stops": [asdict(each) for each in found]}})
+    if not found:
+        return
+    yield Brief("; ".join(text.removeprefix("bottleneck ") for text in stops(findings)) or "undecided everywhere")
+    rows = []
+    for each in found:
+        cause, _, evidence = each.diagnosis.text.partition(": ")
+        rows.append((each.place, cause, evidence))
+    missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
+    notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
+    yield Table(("at", "bottleneck", "evidence"), rows, notes=notes)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {"beside": {"stops": [asdict(each) for each in findings.bottlenecks]}}
+SECTION = Section("bottleneck", "Bottleneck", _describe, secondary=True)
 
 
-SECTION = Section("bottleneck", "Bottleneck", _blocks, _plain, secondary=True, brief=_brief)
+CPU = "cpu_us_per_transaction"
+"""Server and load program together: a cost of the report's own."""
+
+_PARTS = ("server_cpu_us_per_transaction", "client_cpu_us_per_transaction")
+_CORES, _DRIVES, _JOBS = "host.cores", "drive.", "load.jobs"
+_US = 1e6
+_RATE = "tps"
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """What bounds one treatment in one condition at one covariate point."""
+
+    treatment: str
+    condition: str
+    covariate: str
+    bounds: Bounds
+
+
+def capacities(
+    host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord], disk: Sequence[MeasuredCapacity] = ()
+) -> tuple[Capacity, ...]:
+    """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials.
+
+    What a disk study measured counts for more than a calibration's one stream.
+    """
+    names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
+    return capacities_of(
+        [
+            processors(host, cores_varied=_CORES in names),
+            *_drive(host, elsewhere=any(name.startswith(_DRIVES) for name in names)),
+            *disk,
+            *_threads(trials),
+        ]
+    )
+
+
+def processors(host: Mapping[str, Any], *, cores_varied: bool) -> MeasuredCapacity:
+    """All of them, or as many as a control group allows."""
+    if cores_varied:
+        return MeasuredCapacity(Resource.CPU, nan, "the study itself varies the cores")
+    usable = processors_of(host).usable or 0
+    if usable < 1:
+        return MeasuredCapacity(Resource.CPU, nan, "the record does not tell the processors")
+    quota = _quota(host["cpu"].get("cgroup_limit"))
+    if quota is not None and quota < usable:
+        return MeasuredCapacity(Resource.CPU, quota * _US, f"a control group allows {quota:g} processors")
+    source = f"{usable} usable processors, hyper-threads counted as whole processors"
+    return MeasuredCapacity(Resource.CPU, usable * _US, source)
+
+
+def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[MeasuredCapacity]:
+    """`elsewhere`: the study says itself where its data are, which is not where the capacities were measured."""
+    known = host.get("capacities")
+    if not isinstance(known, Mapping):
+        return
+    for resource in DRIVE:
+        per_s = known.get(resource)
+        if isinstance(per_s, int | float) and isfinite(per_s) and per_s > 0:
+            if elsewhere:
+                yield MeasuredCapacity(resource, nan, "the study itself chooses the drives")
+            else:
+                when = str(known.get("measured_utc", ""))[:10]
+                yield MeasuredCapacity(resource, float(per_s), f"one stream, calibrated {when}".strip())
+
+
+def _threads(trials: Sequence[TrialRecord]) -> Iterator[MeasuredCapacity]:
+    """The load program cannot use more processors than it has threads: a number, or `clients`, as many as these."""
+    counts = set()
+    for trial in trials:
+        level = trial.levels.get(_JOBS)
+        clients = trial.levels.get("load.clients") if level and level.canonical == "clients" else level
+        if level and clients:
+            counts.add((clients.canonical, level.canonical))
+    if len(counts) == 1:
+        count, asked = counts.pop()
+        if count.isdigit() and int(count) > 0:
+            yield MeasuredCapacity(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {asked}")
+
+
+def costs_with_cpu(costs: Mapping[str, float | None]) -> dict[str, float | None]:
+    """The costs with that of all CPU added; None unless both parts are known.
+
+    A load on a host of its own takes none of the server's.
+    """
+    apart = costs.get(_APART) is not None
+    parts = [costs.get(name) for name in (_PARTS[:1] if apart else _PARTS)]
+    whole = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
+    return {**costs, CPU: whole}
+
+
+def _quota(text: object) -> float | None:
+    """`cpu.max` of a control group: `200000 100000` is two processors, `max 100000` no limit."""
+    words = text.split() if isinstance(text, str) else []
+    if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
+        return None
+    return int(words[0]) / int(words[1])
+
+
+def bounded(findings: "Findings") -> tuple[Bounded, ...]:
+    """Every arm, from the medians of its costs and its rate; empty where no rate was measured."""
+    if _RATE not in findings.responses:
+        return ()
+    medians: dict[Place, dict[str, float | None]] = {}
+    for response in findings.responses.values():
+        if response.cost or response.name in (_RATE, _APART):
+            for row in findings.summaries(response):
+                place = row.place
+                medians.setdefault(place, {})[response.name] = row.median
+    trials = by_arm(findings.trials)
+
+    def known(place: Place) -> tuple[Capacity, ...]:
+        return capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
+
+    return tuple(
+        Bounded(*place, bounds(costs_with_cpu(costs), known(place), rate))
+        for place, costs in medians.items()
+        if (rate := costs.get(_RATE)) is not None and isfinite(rate)
+    )
+
+
+OTHER_QUESTION = (
+    "a limit says which resource would be full first, by what is known of each; the bottleneck says what transactions"
+    " waited for, which may be a flush on a drive that is far from full"
+)
+
+
+def _limits(findings: "Findings") -> Iterator[Part]:
+    every = findings.once(bounded)
+    yield Values({"beside": {"bounds": [asdict(each) for each in every]}})
+    if not every:
+        return
+    yield Brief(every[0].bounds.text)
+    rows = [(Place(each.treatment, each.condition, each.covariate).name, each.bounds.text) for each in every]
+    unknown = dict.fromkeys(reason for each in every for reason in each.bounds.left_out)
+    sources = dict.fromkeys(
+        f"{each.capacity.title}: {each.capacity.source}" for one in every for each in one.bounds.bounds
+    )
+    if not sources:
+        rows = [("every treatment", nothing_bounds())]
+    aside = (OTHER_QUESTION,) if sources else ()
+    notes = (*aside, *sources, *(f"not available: {reason}" for reason in unknown))
+    yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)
+
+
+LIMITS = Section("bounds", "Throughput limits", _limits, secondary=True)

@@ -6,18 +6,17 @@ plots are computed here and not by Vega, so that a run of 13 554 trials makes a 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import fsum, log
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import compare
-from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import places
 from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
 from pgassay.report.colours import INK, PALETTE
-from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Surface, Table
+from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.levels import label
 from pgassay.study.responses import Status
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
@@ -94,7 +93,7 @@ class CacheFindings:
 
     @cached_property
     def series(self) -> tuple[str, ...]:
-        """What varies beside the size, in the study's order."""
+        """What varies apart from the size, in the study's order."""
         return tuple(dict.fromkeys(spot.series for spot in self.spots.values()))
 
     def values(self, response: str) -> Mapping[Spot, list[float]]:
@@ -149,23 +148,32 @@ class CacheFindings:
         return tuple(found)
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     cache = findings.once(CacheFindings)
-    if not cache.spots or not any(trial.status is Status.VALID for trial in findings.trials):
+    if not cache.spots:
+        yield Values({"cache": None})
+        return
+    residents = [
+        {"shared_buffers_bytes": spot.size, "with": spot.series, "what": what, "moment": moment, "share": value}
+        for spot, what, moment, value in cache.shares
+    ]
+    recovered = {series: asdict(found) for series, found in cache.recoveries.items()}
+    recommended = [asdict(each) for each in cache.advice]
+    yield Values({"cache": {"recovery": recovered, "recommended": recommended, "residency": residents}})
+    yield Brief(
+        "index probes before and after a scan by size of shared_buffers, what both caches hold, what is recommended"
+    )
+    if not any(trial.status is Status.VALID for trial in findings.trials):
         return
     yield Sentences(("how each number is computed: docs/published-studies.md",), small=True, on=Surface.PAGE)
     for time in _TIMES:
-        yield _times(cache, time)
+        yield Figure(f"cache-{time}", partial(times, cache, time), key=1)
     if any(each.points for each in cache.recoveries.values()):
         yield _recovery(cache)
     yield _advice(cache)
     if cache.shares:
         yield _shares(cache)
         yield Figure("cache-residency", lambda: residency(cache))
-
-
-def _times(cache: CacheFindings, time: str) -> Figure:
-    return Figure(f"cache-{time}", lambda: times(cache, time), key=1)
 
 
 def _recovery(cache: CacheFindings) -> Table:
@@ -183,16 +191,14 @@ def _recovery(cache: CacheFindings) -> Table:
             else:
                 cells.append(f"{point.ratio:.2f} [{point.low:.2f}, {point.high:.2f}]")
         rows.append((format_bytes(size), *cells))
-    notes = [_recovery_note(series, each) for series, each in cache.recoveries.items()]
+    notes = []
+    for series, found in cache.recoveries.items():
+        slow = f"slow up to {format_bytes(found.slow_to)}" if found.slow_to else "not shown to be slow at any size"
+        recovered = f"not shown to recover (below {BEARABLE:g}) at any size"
+        if found.recovered_from is not None:
+            recovered = f"recovered (below {BEARABLE:g}) from {format_bytes(found.recovered_from)} on"
+        notes.append(f"{series}: {slow}; {recovered}" if series else f"{slow}; {recovered}")
     return Table(head, rows, "Index probes after the scan ÷ before it", notes)
-
-
-def _recovery_note(series: str, found: Recovery) -> str:
-    where = f"{series}: " if series else ""
-    slow = f"slow up to {format_bytes(found.slow_to)}" if found.slow_to else "not shown to be slow at any size"
-    if found.recovered_from is None:
-        return f"{where}{slow}; not shown to recover (below {BEARABLE:g}) at any size"
-    return f"{where}{slow}; recovered (below {BEARABLE:g}) from {format_bytes(found.recovered_from)} on"
 
 
 def _advice(cache: CacheFindings) -> Table:
@@ -240,17 +246,14 @@ def _shares(cache: CacheFindings) -> Table:
     for size in cache.sizes:
         for series in cache.series:
             spot = Spot(size, series)
-            cells = [" → ".join(_share(found.get((spot, name, moment))) for moment in MOMENTS) for name in SHARES]
+            known = [[found.get((spot, name, moment)) for moment in MOMENTS] for name in SHARES]
+            cells = [" → ".join(words.share(one, 0) for one in each) for each in known]
             rows.append((format_bytes(size), series, *cells))
     notes = (
         "medians, before the first probes → right after the scan; shares of the relation, so that what lies in both"
         " caches counts twice",
     )
     return Table(head, rows, "Contents of both caches", notes)
-
-
-def _share(value: float | None) -> str:
-    return words.MISSING if value is None else per_cent(value)
 
 
 def times(cache: CacheFindings, time: str) -> Drawing | None:
@@ -260,11 +263,11 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         return None
     import altair as alt
 
-    from pgassay.report.boxes import FIVE, box_of
-    from pgassay.report.charts import WIDTH, chart_of, legend_of, tip
+    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of, tip
 
     few = max(map(len, cache.values(name).values())) < BOX_FROM
-    rows, points = [], []
+    rows: list[dict[str, Any]] = []
+    points: list[dict[str, Any]] = []
     for spot, values in cache.values(name).items():
         box, outside = box_of(values)
         place = {"size": format_bytes(spot.size), "series": spot.series or "all"}
@@ -272,7 +275,9 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         points += [{**place, "value": value} for value in (values if few else outside)]
     order = [format_bytes(size) for size in cache.sizes]
     series = [each or "all" for each in cache.series]
-    scale = alt.Scale(type="log", nice=False, padding=8) if _wide(rows) else alt.Scale(zero=False, nice=True)
+    least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
+    wide = least > 0 and most / least > 10
+    scale = alt.Scale(type="log", nice=False, padding=8) if wide else alt.Scale(zero=False, nice=True)
     title = f"{time}, ms"
     shared: dict[str, Any] = {
         "x": alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
@@ -291,12 +296,6 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
     layers = [dots] if few else [*boxes, *([dots] if points else [])]
     chart = alt.layer(*layers).properties(width=WIDTH, height=260)
     return Drawing(f"{_TIMES[time]} over shared_buffers", _DOTS if few else _BOXES, chart)
-
-
-def _wide(rows: Sequence[dict[str, Any]]) -> bool:
-    """A logarithmic axis where the boxes span more than a factor of ten."""
-    least, most = min(row["low"] for row in rows), max(row["high"] for row in rows)
-    return bool(least > 0 and most / least > 10)
 
 
 def _colours(series: Sequence[str]) -> Any:
@@ -355,25 +354,4 @@ def residency(cache: CacheFindings) -> Drawing:
     return Drawing("Contents of both caches", caption, lines)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    """Null for every other run. Sizes in bytes, shares 0 … 1."""
-    cache = findings.once(CacheFindings)
-    if not cache.spots:
-        return {"cache": None}
-    return {
-        "cache": {
-            "recovery": {series: asdict(found) for series, found in cache.recoveries.items()},
-            "recommended": [asdict(each) for each in cache.advice],
-            "residency": [
-                {"shared_buffers_bytes": spot.size, "with": spot.series, "what": what, "moment": moment, "share": value}
-                for spot, what, moment, value in cache.shares
-            ],
-        }
-    }
-
-
-def _brief(findings: "Findings") -> str:
-    return "index probes before and after a scan by size of shared_buffers, what both caches hold, what is recommended"
-
-
-SECTION = Section("caches", "PostgreSQL's cache and the page cache", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("caches", "PostgreSQL's cache and the page cache", _describe, secondary=True)

@@ -104,16 +104,16 @@ def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
     shares = turns.shares
     yield f"Two equal servers {WAY_NAMES[way.name]} ({words.counted(way.blocks, 'block')}, slices of {way.slice_s:g} s)"
     yield (
-        f"  noise        {_turn_percent(turns.noise)} [{_turn_percent(turns.noise_low)},"
-        f" {_turn_percent(turns.noise_high)}]"
+        f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)},"
+        f" {_percent(turns.noise_high)}]"
         " of tps from one server to the other within a block"
     )
     yield (
-        f"  of a slice   the machine {_turn_percent(sqrt(shares.machine))} (turns take it out), the start of a server"
-        f" {_turn_percent(sqrt(shares.instance))}, its own {_turn_percent(sqrt(shares.slice))}"
+        f"  of a slice   the machine {_percent(sqrt(shares.machine))} (turns take it out), the start of a server"
+        f" {_percent(sqrt(shares.instance))}, its own {_percent(sqrt(shares.slice))}"
     )
     if way.spectrum:
-        lengths = (f"{rounded(each.length_s)} s {_turn_percent(each.deviation)}" for each in way.spectrum)
+        lengths = (f"{rounded(each.length_s)} s {_percent(each.deviation)}" for each in way.spectrum)
         yield f"  speed        neighbours differ by: {', '.join(lengths)}"
     yield (
         f"  slices       of {way.best_slice_s:g} s narrow an interval most (--slice auto takes that length);"
@@ -121,15 +121,16 @@ def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
     )
 
 
-def _turn_percent(share: float) -> str:
-    return f"{share * 100:.2g} %"
-
-
 PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
 WIDTHS = (0.05, 0.02, 0.01)
 SHOWN_OTHERS = 8
 _COLUMN = 24
+_DRIVE = {
+    Resource.FLUSHES: (1.0, "flushes"),
+    Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
+    Resource.READS: (1.0, "random reads"),
+}
 _HOUR_NS = 3.6e12
 _ROUNDING = 1e-12
 """The logarithms of equal numbers and their mean may differ by as much."""
@@ -198,20 +199,11 @@ class CalibrationFindings:
 
     def resolutions(self, noise: Noise) -> tuple[Resolved, ...]:
         """Two treatments that start from one snapshot, as most studies' do."""
-        found = []
-        for minutes in MINUTES:
-            blocks = blocks_in(minutes * 60.0, self.lengths.trial_s, 2)
-            found.append(Resolved(minutes, blocks, resolution(noise.noise, blocks)))
-        return tuple(found)
+        return _resolved(noise.noise, self.lengths.trial_s, 2)
 
     def resolutions_in_turns(self, way: Way) -> tuple[Resolved, ...]:
         """The same of two treatments whose servers take turns."""
-        found = []
-        for minutes in MINUTES:
-            blocks = blocks_in(minutes * 60.0, way.block_s, 1)
-            width = None if way.found is None else resolution(way.found.noise, blocks)
-            found.append(Resolved(minutes, blocks, width))
-        return tuple(found)
+        return _resolved(None if way.found is None else way.found.noise, way.block_s, 1)
 
     def plans(self, noise: Noise) -> Mapping[float, RepetitionPlan | None]:
         """Width to the cheapest repetition of one treatment."""
@@ -301,6 +293,13 @@ class CalibrationFindings:
                 yield Measured(_cluster(trial), trial.block, _run(trial), hours, trial.responses.get(response))
 
 
+def _resolved(noise: float | None, trial_s: float, trials: int) -> tuple[Resolved, ...]:
+    fitting = ((minutes, blocks_in(minutes * 60.0, trial_s, trials)) for minutes in MINUTES)
+    return tuple(
+        Resolved(minutes, blocks, None if noise is None else resolution(noise, blocks)) for minutes, blocks in fitting
+    )
+
+
 def _cluster(trial: TrialRecord) -> int:
     return int(trial.levels[CLUSTER].typed)
 
@@ -332,16 +331,6 @@ def render(found: CalibrationFindings) -> str:
     return outgoing.lines(_lines(found))
 
 
-def _drive(capacities: Mapping[str, float]) -> str:
-    units = {
-        Resource.FLUSHES: (1.0, "flushes"),
-        Resource.WRITTEN_BYTES: (1e6, "MB written in sequence"),
-        Resource.READS: (1.0, "random reads"),
-    }
-    known = ((capacities[name] / unit, word) for name, (unit, word) in units.items() if name in capacities)
-    return ", ".join(f"{value:.0f} {word}" for value, word in known)
-
-
 def _lines(found: CalibrationFindings) -> Iterator[str]:
     lengths, noise = found.lengths, found.primary
     yield "Calibration: the same treatment again and again"
@@ -364,7 +353,9 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
         " of a run's variance"
     )
     if found.capacities:
-        yield f"  drive        {_drive(found.capacities)} a second, one stream each"
+        rates = ((found.capacities.get(name), unit, word) for name, (unit, word) in _DRIVE.items())
+        drive = ", ".join(f"{value / unit:.0f} {word}" for value, unit, word in rates if value is not None)
+        yield f"  drive        {drive} a second, one stream each"
     session = words.duration(noise.hours * 3600)
     yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
     if found.impossible_latency_share is not None:
@@ -406,12 +397,9 @@ def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
     heads = [f"{name:<{_COLUMN}}" for name in columns]
     yield f"  {'':>8}  {'  '.join(heads)}".rstrip()
     for row in zip(*columns.values(), strict=True):
-        cells = (f"{each.blocks:>5} blocks  {_width(each)}" for each in row)
+        widths = ("too few" if each.width is None else f"±{each.width * 100:.2g} %" for each in row)
+        cells = (f"{each.blocks:>5} blocks  {width}" for each, width in zip(row, widths, strict=True))
         yield f"  {row[0].minutes:>4} min  {'  '.join(f'{cell:<{_COLUMN}}' for cell in cells)}".rstrip()
-
-
-def _width(row: Resolved) -> str:
-    return "too few" if row.width is None else f"±{row.width * 100:.2g} %"
 
 
 def document(found: CalibrationFindings) -> Mapping[str, Any]:

@@ -1,21 +1,31 @@
 """The house style of figures: sizes, axes, labels, legends, and the forms of chart that several sections draw.
 
-Labels stand beside what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
+Labels stand next to what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
 are for what has too many names. Every figure works without colour (the palette is in `colours`). Nothing is cut, and
 nothing is said twice. Altair takes a second to import, so sections import this module only to draw.
+
+Box plots (Tukey) are computed here and not by Vega, so that thousands of trials make a small page. A forest has effects
+below each other, each with its interval, around the line of no difference. Label, bar and number of a row are on one
+height. What says nothing is not drawn: neither an interval that leaves anything possible, nor the part of a bar that
+would hide all others.
 """
 
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, inf
 from statistics import median
 from typing import Any
 
 import altair as alt
 
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.verdicts import margin
+from pgassay.report import words
 from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
 from pgassay.report.vega import drawable
+from pgassay.study.responses import Better, Response, Scale
 
 WIDTH = 640
 """Of a figure's plot as a file, in pixels; a page fits it to its own width."""
@@ -42,9 +52,9 @@ LINE, _AIR = 15, 10
 DOTS_MAX = 2000
 """Trials beyond which a figure shows boxes: more dots than that hide each other and make a page of many megabytes."""
 LABELLED_MAX = 8
-"""Lines that have their names beside them; more have a legend."""
+"""Lines that have their names next to them; more have a legend."""
 LABEL_LETTERS_MAX = 18
-"""Of a name beside a line; longer ones go to a legend."""
+"""Of a name next to a line; longer ones go to a legend."""
 ALL_TREATMENTS = "median of all treatments"
 
 
@@ -192,8 +202,8 @@ def labelled_rows(texts: Mapping[str, str], mark: float) -> tuple[Mapping[str, L
     top = 0.0
     for label, text in texts.items():
         lines = textwrap.wrap(label, LETTERS) or [""]
-        beside = len(lines[-1]) + len(text) + 3 <= LETTERS
-        bottom = top + LINE * (len(lines) if beside or not text else len(lines) + 1)
+        fits = len(lines[-1]) + len(text) + 3 <= LETTERS
+        bottom = top + LINE * (len(lines) if fits or not text else len(lines) + 1)
         found[label] = LabelledRow("\n".join(lines), top, bottom - LINE, bottom + mark / 2)
         top = bottom + mark + _AIR
     return found, top
@@ -254,14 +264,14 @@ def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float
     return least - air, most + air
 
 
-def beside_lines(names: Sequence[str]) -> bool:
-    """Do these lines have their names beside them, rather than in a legend?"""
+def named_inline(names: Sequence[str]) -> bool:
+    """Do these lines have their names next to them, rather than in a legend?"""
     labels = short_labels(names)[1].values()
     return len(names) <= LABELLED_MAX and all(len(label) <= LABEL_LETTERS_MAX for label in labels)
 
 
 def end_labels(ends: Mapping[str, float], domain: tuple[float, float], height: float) -> list[dict[str, Any]]:
-    """Rows of kind `label` for names beside the right ends of lines: `treatment`, `name` and `_at` on the axis."""
+    """Rows of kind `label` for names next to the right ends of lines: `treatment`, `name` and `_at` on the axis."""
     low, high = domain
     pixel = (high - low) / height
     places = spread(list(ends.values()), (LINE - 1) * pixel, low, high)
@@ -356,3 +366,164 @@ def block_medians(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         {"treatment": ALL_TREATMENTS, "condition": place, "block": block, "trial": None, "value": median(values)}
         for (block, place), values in grouped.items()
     ]
+
+
+WHISKER = 1.5
+OUTLIERS_MAX = 20
+"""Of each box: the farthest ones."""
+FIVE = ("low", "q1", "median", "q3", "high")
+_BOX_PX = 22
+"""Height of a box with the air around it."""
+
+
+def box_of(values: Sequence[float]) -> tuple[dict[str, float], list[float]]:
+    """The five numbers of a box (Tukey: whiskers to the last value within 1.5 times the box) and what lies outside."""
+    ordered = sorted(values)
+    q1, middle, q3 = (_quantile(ordered, share) for share in (0.25, 0.5, 0.75))
+    reach = WHISKER * (q3 - q1)
+    inside = [value for value in ordered if q1 - reach <= value <= q3 + reach]
+    outside = sorted((v for v in ordered if not q1 - reach <= v <= q3 + reach), key=lambda v: -abs(v - middle))
+    # A quartile between two values may lie beyond the last one inside; a whisker never ends within its box.
+    five = dict(zip(FIVE, (min(inside[0], q1), q1, middle, q3, max(inside[-1], q3)), strict=True))
+    return {**five, "trials": len(ordered)}, outside[:OUTLIERS_MAX]
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
+def boxes(
+    rows: Iterable[Mapping[str, Any]],
+    treatments: tuple[str, ...],
+    places: Sequence[str],
+    x: Mapping[str, Any],
+    shown: Mapping[tuple[str, str], str],
+) -> Any:
+    """A box for each treatment and place, from rows with `treatment`, `condition` and `value`.
+
+    `x` has the axis' `title`, `scale` and `axis`; `shown` each median as text, by treatment and place.
+    """
+    grouped: dict[tuple[str, str], list[float]] = {}
+    for row in rows:
+        grouped.setdefault((row["treatment"], row["condition"]), []).append(row["value"])
+    lines, height = labelled_rows(longest(treatments, shown), _BOX_PX)
+    found = [
+        {
+            "treatment": name, "condition": place, **box_of(values)[0], "text": shown[name, place],
+            "_label": lines[name].label, "_label_y": lines[name].label_y, "_text_y": lines[name].text_y,
+            "_y": lines[name].mark_y,
+        }
+        for (name, place), values in grouped.items()
+    ]  # fmt: skip
+    y = down("_y", height)
+    base = alt.Chart().encode(
+        y=y,
+        color=colour(treatments, legend=False),
+        tooltip=[tip("treatment:N"), *(tip(f"{each}:Q") for each in FIVE), tip("trials:Q")],
+    )
+    whiskers = base.mark_rule().encode(x=alt.X("low:Q", **x), x2="high:Q")
+    halves = base.mark_bar(opacity=0.55, size=14).encode(x=alt.X("q1:Q", **x), x2="q3:Q")
+    middles = base.mark_tick(thickness=2, size=18).encode(x=alt.X("median:Q", **x), color=alt.value(INK))
+    return layered(
+        [whiskers, halves, middles, *row_texts(alt.Chart(), height, places)], found, height, "condition", places
+    )
+
+
+_NAME_LETTERS = 17
+"""Of a line of a name; so a bar has room on a telephone, too."""
+_GAP_PX, _AIR_PX = 14, 8
+"""Between names, bars and numbers; and between two rows."""
+_REACH_MIN = 100.0
+_INFINITE = 1e12
+_SIDES = {Better.HIGHER: "better →", Better.LOWER: "← better", Better.NEITHER: ""}
+
+
+def forest(
+    rows: Sequence[Mapping[str, Any]],
+    order: Sequence[str],
+    title: str,
+    colours: Any,
+    *,
+    most: float | None = None,
+    field: str = "",
+    names: Sequence[str] = (),
+) -> Any:
+    """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`.
+
+    A row a label of `order`; a panel for each of two or more `names` that the rows have in `field`.
+    """
+    # One bar without information does not hide all others.
+    reach = min(most or inf, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
+    cut = any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows)
+    said = {}
+    for name in order:  # the line below a name says which side of 0 is better, where the rows do
+        sides = dict.fromkeys(side for row in rows if row["label"] == name and (side := row.get("side")))
+        said[name] = [*textwrap.wrap(name, _NAME_LETTERS), *sides] or [""]
+    tops, height = {}, 0.0
+    for name, lines in said.items():
+        tops[name], height = height, height + LINE * len(lines) + _AIR_PX
+    drawn = [
+        {
+            **row, "_label": "\n".join(said[row["label"]]), "_top": tops[row["label"]],
+            "_label_y": tops[row["label"]] + _AIR_PX / 2,
+            "_y": tops[row["label"]] + (LINE * len(said[row["label"]]) + _AIR_PX) / 2,
+            "_bottom": tops[row["label"]] + LINE * len(said[row["label"]]) + _AIR_PX,
+        }
+        for row in rows
+    ]  # fmt: skip
+    first = LETTER * max(len(line) for lines in said.values() for line in lines) + _GAP_PX
+    last = LETTER * max(len(row["text"]) for row in rows) + _GAP_PX
+    place: list[Any] = [first, alt.ExprRef(f"{'child_width' if len(names) > 1 else 'width'} - {last}")]
+    # Nothing falls by more than all of it, so the axis ends there.
+    scale = alt.Scale(nice=True, padding=12, range=place)
+    if cut:
+        scale = alt.Scale(domain=[-min(reach, _REACH_MIN), reach], clamp=True, range=place)
+    x = alt.X("low:Q", title=wrapped(f"{title}; 0: no difference", NARROW), scale=scale)
+    base = alt.Chart().encode(
+        y=down("_y", height),
+        tooltip=[tip("label:N", "what"), tip("text:N", "effect"), tip("blocks:Q")],
+    )
+    whole = alt.Chart().encode(y=down("_top", height), y2="_bottom:Q")
+    band = whole.mark_rect(color=GRID).encode(x=alt.X("same_low:Q", scale=scale), x2="same_high:Q")
+    line = whole.mark_rule(color=INK, strokeWidth=1).encode(x=alt.XDatum(0))
+    bars = base.mark_rule(strokeWidth=3).encode(x=x, x2="high:Q", color=colours)
+    points = base.mark_point(filled=True, size=90, opacity=1).encode(x="estimate:Q", color=colours)
+    label = alt.Chart().mark_text(align="left", baseline="top", lineBreak="\n", lineHeight=LINE)
+    label = label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N")
+    text = alt.Chart().mark_text(align="right", baseline="middle")
+    text = text.encode(x=right(names), y=down("_y", height), text="text:N")
+    bands = [band] if any("same_low" in row for row in rows) else []
+    return layered([*bands, line, bars, points, label, text], drawn, height, field, names)
+
+
+def forest_row(
+    effect: Effect, name: str, response: Response | None = None, resolution: float | None = None
+) -> dict[str, Any] | None:
+    """An effect as a row of a forest; None without an interval, with one that says nothing, or an endless bar.
+
+    With its `response` the row says which side is better, and with the `resolution` (a share) what counts as the same.
+    """
+    if not effect.informative:
+        return None
+    ratio = effect.scale is Scale.RATIO
+    shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
+    if max(map(abs, shown)) > _INFINITE:
+        return None
+    written = words.ratio_interval if ratio else words.points_interval
+    row = {
+        "label": name,
+        "treatment": effect.treatment,
+        "estimate": shown[0],
+        "low": shown[1],
+        "high": shown[2],
+        "blocks": effect.blocks,
+        "text": written(effect.estimate, effect.low, effect.high),
+    }
+    if response is not None and resolution is not None:
+        width = margin(effect.baseline_mean, response, resolution)
+        ends = [(exp(end) - 1) * 100 if ratio else end * 100 for end in (-width, width)]
+        row |= {"side": _SIDES[response.better], "same_low": ends[0], "same_high": ends[1]}
+    return row

@@ -1,21 +1,21 @@
 """The contents of a report: every section, in the order in which page, terminal, JSON and CSV have them.
 
 A section of somebody else's package (entry points `pgassay.sections`) takes its place by itself. One that is broken, or
-that fails on a run, is named in the report and takes nothing from the others.
+that fails on a run, is named in the report and takes nothing from the others. For scripts there are JSON with unrounded
+numbers, and every table as CSV.
 """
 
+import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pgassay import plugins
+from pgassay.errors import UsageError
+from pgassay.outgoing import cell
 from pgassay.report import (
-    applying,
     bottleneck,
-    bounds,
     cache,
-    compression,
-    configuration,
     costs,
     curves,
     disk,
@@ -25,7 +25,6 @@ from pgassay.report import (
     factors,
     headline,
     hosts,
-    ladder,
     likeness,
     measurements,
     network,
@@ -33,7 +32,6 @@ from pgassay.report import (
     provenance,
     published,
     scale_model,
-    scaling,
     sensitivity,
     space,
     statements,
@@ -42,7 +40,7 @@ from pgassay.report import (
     turns,
     verdict,
 )
-from pgassay.report.section import Block, Section, Sentences
+from pgassay.report.section import Part, Section, Sentences, Surface, Table, Values, flat
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -59,25 +57,25 @@ SECTIONS: tuple[Section, ...] = (
     measurements.SECTION,
     cache.SECTION,
     costs.SECTION,
-    ladder.SECTION,
+    costs.LADDER,
     bottleneck.SECTION,
     network.SECTION,
-    bounds.SECTION,
+    bottleneck.LIMITS,
     sensitivity.SECTION,
     factors.SECTION,
     curves.SECTION,
-    scaling.SECTION,
+    curves.FITS,
     disk.SECTION,
     tradeoff.SECTION,
     drives.SECTION,
-    compression.SECTION,
+    space.COMPRESSION,
     space.SECTION,
     scale_model.SECTION,
     published.SECTION,
-    applying.SECTION,
+    headline.APPLYING,
     turns.SECTION,
     trials.SECTION,
-    configuration.SECTION,
+    provenance.CONFIGURATION,
     provenance.MACHINE,
     provenance.REPETITION,
 )
@@ -105,31 +103,63 @@ def sections() -> tuple[Section, ...]:
 def headline_instead(sentences: Sequence[str]) -> Section:
     """The headline of a page whose answer is not this run's alone; as an own section it takes the other's place."""
 
-    def blocks(findings: "Findings") -> Iterator[Block]:
+    def describe(findings: "Findings") -> Iterator[Part]:
         yield Sentences(tuple(sentences))
-        yield Sentences((findings.once(headline.facts).line,), small=True)
+        yield Sentences((headline.facts(findings).line,), small=True)
 
-    return replace(headline.SECTION, blocks=blocks)
+    return replace(headline.SECTION, describe=describe)
 
 
 def _guarded(section: Section) -> Section:
     """One that says what is wrong with it instead of ending the report."""
 
-    def blocks(findings: "Findings") -> Iterator[Block]:
+    def describe(findings: "Findings") -> Iterator[Part]:
         try:
-            yield from tuple(section.blocks(findings))
+            yield from tuple(section.describe(findings))
         except Exception as error:
-            yield Sentences((_section_failed(section.name, error),))
+            failed = f'section "{section.name}" of another package failed: {type(error).__name__}: {error}'
+            yield Sentences((failed,))
+            yield Values({section.name: {"error": failed}})
 
-    def plain(findings: "Findings") -> Mapping[str, object]:
-        try:
-            return dict(section.plain(findings))
-        except Exception as error:
-            return {section.name: {"error": _section_failed(section.name, error)}}
-
-    return replace(section, blocks=blocks, plain=plain)
+    return replace(section, describe=describe)
 
 
-def _section_failed(name: str, error: Exception) -> str:
-    """A section of another package that cannot cope with a run."""
-    return f'section "{name}" of another package failed: {type(error).__name__}: {error}'
+FORMAT = 1
+CSV_HEAD = ("section", "table", "row", "column", "value")
+
+
+def document(findings: "Findings") -> dict[str, Any]:
+    """What `--json` prints, before it is encoded: all sections' parts, by key.
+
+    Values may be dataclasses, numpy's numbers, NaN: see `json_values`. Raises `UsageError` where two sections have the
+    same key for what are no mappings.
+    """
+    found: dict[str, Any] = {"format": FORMAT}
+    for section in sections():
+        _join(found, section.plain(findings), section.name)
+    return found
+
+
+def _join(whole: dict[str, Any], part: Mapping[str, object], name: str) -> None:
+    for key, value in part.items():
+        if isinstance(value, Mapping) and isinstance(known := whole.setdefault(key, {}), dict):
+            _join(known, value, name)  # copied, since a section's own are kept
+        elif key in whole:
+            raise UsageError(
+                f'section "{name}" writes "{key}" to --json, which another section has', "give it another key"
+            )
+        else:
+            whole[key] = value
+
+
+def write_csv(findings: "Findings", file: TextIO) -> None:
+    """Every table of the report, a line a cell and as a reader sees it; `row` is a row's first cell."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(CSV_HEAD)
+    for section in sections():
+        tables = (block for block in flat(section.shown(findings, Surface.PAGE)) if isinstance(block, Table))
+        for table in tables:
+            for row in table.rows:
+                first, *others = map(str, row)
+                for column, shown in zip(table.head[1:], others, strict=False):
+                    writer.writerow(map(cell, (section.name, table.title, first, column, shown)))

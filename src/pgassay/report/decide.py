@@ -2,23 +2,29 @@
 
 They come from the study's `[decide]` and from `--weigh`. The baseline's own values are shown and do not count where
 there is something to compare with it: thresholds ask what a change may cost.
+
+As a JUnit file, which continuous integration shows as tests, a case passes where the whole interval is on the good
+side, as `--check` demands: what is not known yet is a failure of its own type, so that file and exit status never
+differ. The elements are those of Jenkins' junit-10.xsd, which GitLab and the others read; nothing else is in them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree
 
 from pgassay.analysis.comparable import is_speed, refusal_by_errors, refusal_of_speed
 from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent
+from pgassay.outgoing import visible
 from pgassay.report import words
-from pgassay.report.case import Standing
+from pgassay.report.answer import Standing
 from pgassay.report.section import Block, Cell, Table
+from pgassay.report.trials import grouped
 from pgassay.study.drives import emulated, timed
-from pgassay.study.levels import Arm, Level, Place
+from pgassay.study.levels import Arm, Place
 from pgassay.study.responses import Response
-from pgassay.study.thresholds import Limit
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -28,44 +34,29 @@ _FROM_MEMORY = "timing is off, so the emulated drive answers from memory and its
 
 def judgements(findings: "Findings") -> tuple[Judgement, ...]:
     """Every threshold at every place, in the order of the thresholds."""
-    limits = findings.limits
     places = [arm.place for arm in findings.study.arms]
-    values = list(dict.fromkeys(limit.response.name for limit in limits if not limit.change))
-    certainty = Certainty(
-        LEVEL,
-        max(1, len(values) * len(places)),
-        findings.study.design.blocks_max,
-        findings.looks == "every block",
-    )
+    values = {limit.response.name for limit in findings.limits if not limit.change}
+    together, most = max(1, len(values) * len(places)), findings.study.design.blocks_max
+    certainty = Certainty(LEVEL, together, most, findings.looks == "every block")
     found: list[Judgement] = []
-    for limit in limits:
-        found += _of_changes(findings, limit) if limit.change else _of_values(findings, limit, places, certainty)
+    for limit in findings.limits:
+        response = limit.response
+        if limit.change:
+            for effect in findings.effects(response):
+                found.append(judge_change(limit, effect, _objection(findings, response, effect.place)))
+        else:
+            for mean in means(findings.observations(response.name), response, places, certainty):
+                why = _objection(findings, response, mean.place) or objection_to_speed(findings, response, mean.place)
+                found.append(judge_value(limit, mean, why))
     return tuple(found)
-
-
-def _of_changes(findings: "Findings", limit: Limit) -> Iterator[Judgement]:
-    for effect in findings.effects(limit.response):
-        yield judge_change(limit, effect, _objection(findings, limit.response, effect.place))
-
-
-def _of_values(
-    findings: "Findings", limit: Limit, places: Sequence[Place], certainty: Certainty
-) -> Iterator[Judgement]:
-    for mean in means(findings.observations(limit.response.name), limit.response, places, certainty):
-        why = _objection(findings, limit.response, mean.place)
-        yield judge_value(limit, mean, why or objection_to_speed(findings, limit.response, mean.place))
 
 
 def objection_to_speed(findings: "Findings", response: Response, place: Place) -> str:
     """Why a speed that was measured at a place says nothing; empty where it does, and for what is no speed."""
-    mine = findings.once(_levels)[place]
+    mine = findings.levels[place]
     if not is_speed(response) or not emulated(mine):
         return ""
     return refusal_by_errors([findings.service_errors.get(place)]) if timed(mine) else _FROM_MEMORY
-
-
-def _levels(findings: "Findings") -> Mapping[Place, Mapping[str, Level]]:
-    return {arm.place: findings.study.levels_of(arm) for arm in findings.study.arms}
 
 
 def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs: Arm) -> str:
@@ -98,20 +89,17 @@ def holds(findings: "Findings") -> bool:
 
 def standings(findings: "Findings") -> Sequence[Standing]:
     """What became of the thresholds with each treatment, in all of its places; of a curve at each of its points."""
-    groups: dict[str, list[Judgement]] = {}
-    for each in findings.once(judgements):
-        if counted(findings, each):
-            groups.setdefault(each.place.treatment or each.place.name, []).append(each)
-    return [_standing(name, mine) for name, mine in groups.items()]
-
-
-def _standing(name: str, mine: Sequence[Judgement]) -> Standing:
-    by_text: dict[str, set[Outcome]] = {}
-    for each in mine:
-        by_text.setdefault(each.limit.text, set()).add(each.outcome)
-    failed = [text for text, found in by_text.items() if Outcome.FAIL in found]
-    unknown = [text for text, found in by_text.items() if Outcome.UNKNOWN in found and text not in failed]
-    return Standing(name, len(by_text) - len(failed) - len(unknown), failed, unknown)
+    mine = (each for each in findings.once(judgements) if counted(findings, each))
+    groups = grouped(mine, lambda each: each.place.treatment or each.place.name)
+    found = []
+    for name, group in groups.items():
+        by_text: dict[str, set[Outcome]] = {}
+        for each in group:
+            by_text.setdefault(each.limit.text, set()).add(each.outcome)
+        failed = [text for text, outcomes in by_text.items() if Outcome.FAIL in outcomes]
+        unknown = [text for text, outcomes in by_text.items() if Outcome.UNKNOWN in outcomes and text not in failed]
+        found.append(Standing(name, len(by_text) - len(failed) - len(unknown), failed, unknown))
+    return found
 
 
 def blocks(findings: "Findings") -> Iterator[Block]:
@@ -119,21 +107,12 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     found = findings.once(judgements)
     if not found:
         return
-    rows = [
-        (
-            each.limit.text,
-            _name(findings, each),
-            here(each),
-            Cell(each.outcome.value, each.why, badge=True),
-        )
-        for each in found
-    ]
+    rows = []
+    for each in found:
+        name = each.place.name or "the load"
+        place = name if counted(findings, each) else f"{name} (baseline, does not count)"
+        rows.append((each.limit.text, place, here(each), Cell(each.outcome.value, each.why, badge=True)))
     yield Table(("threshold", "treatment", "here", "outcome"), rows, "Thresholds", texts=True)
-
-
-def _name(findings: "Findings", judgement: Judgement) -> str:
-    name = judgement.place.name or "the load"
-    return name if counted(findings, judgement) else f"{name} (baseline, does not count)"
 
 
 def here(judgement: Judgement) -> str:
@@ -150,11 +129,8 @@ def here(judgement: Judgement) -> str:
 def basis(findings: "Findings") -> Iterator[str]:
     """How thresholds are judged, in the words of a note; nothing without any."""
     found = findings.once(judgements)
-    if found:
-        yield _basis(found)
-
-
-def _basis(found: Sequence[Judgement]) -> str:
+    if not found:
+        return
     text = (
         "thresholds: "
         "pass: the whole interval is on the good side of the threshold; fail: all of it is on the other; not known:"
@@ -169,7 +145,7 @@ def _basis(found: Sequence[Judgement]) -> str:
         )
     if len(values) < len(found):
         text += "; changes have the intervals of their effects"
-    return text
+    yield text
 
 
 def plain(findings: "Findings") -> list[Mapping[str, object]]:
@@ -182,9 +158,7 @@ def plain(findings: "Findings") -> list[Mapping[str, object]]:
             "relation": each.limit.relation.value,
             "threshold": each.limit.value,
             "unit": each.limit.response.scale.value if each.limit.change else each.limit.response.unit,
-            "treatment": each.place.treatment,
-            "condition": each.place.condition,
-            "covariate": each.place.covariate,
+            **each.place._asdict(),
             "counts": counted(findings, each),
             "outcome": each.outcome.value,
             "blocks": each.blocks,
@@ -198,3 +172,31 @@ def plain(findings: "Findings") -> list[Mapping[str, object]]:
         }
         for each in findings.once(judgements)
     ]
+
+
+def junit(findings: "Findings") -> bytes:
+    """The file's contents: one suite, named as the study is; the baseline's own, which do not count, are left out."""
+    judged = [each for each in findings.once(judgements) if counted(findings, each)]
+    counts = {
+        "tests": str(len(judged)),
+        "failures": str(sum(each.outcome is not Outcome.PASS for each in judged)),
+        "errors": "0",
+        "skipped": "0",
+    }
+    whole = ElementTree.Element("testsuites", counts)
+    name, started = findings.run.header.study, findings.run.header.started_utc.removesuffix("Z")
+    seconds = f"{sum(trial.length_s for trial in findings.trials):.3f}"
+    suite = ElementTree.SubElement(
+        whole, "testsuite", {"name": visible(name), "timestamp": visible(started), "time": seconds, **counts}
+    )
+    for each in judged:
+        where, measured = each.place.name or "the load", here(each)
+        names = {"classname": visible(f"{name}.{where}"), "name": visible(each.limit.text)}
+        case = ElementTree.SubElement(suite, "testcase", names)
+        if each.outcome is not Outcome.PASS:
+            why = {"type": each.outcome.value, "message": visible(each.why or f"measured: {measured}")}
+            failure = ElementTree.SubElement(case, "failure", why)
+            failure.text = visible(f"{each.limit.text}: {each.outcome.value} with {where}; measured: {measured}")
+    ElementTree.indent(whole)
+    body: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
+    return body + b"\n"

@@ -10,15 +10,14 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
-from pgassay.analysis.disk_caches import SECONDS_LEAST, Sign, cliff, reread, too_fast
+from pgassay.analysis.disk_caches import SECONDS_LEAST, cliff, reread, too_fast
 from pgassay.errors import UsageError
 from pgassay.record.known import DISK_FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.section import Block, Section, Table
-from pgassay.report.trials import load_level, middle
-from pgassay.study.levels import Place
+from pgassay.report.section import Brief, Part, Section, Table
+from pgassay.report.trials import by_arm, by_treatment, load_level, middle
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
@@ -48,12 +47,10 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
     trials = [each for each in every if each.status is Status.VALID and is_disk(each)]
     found: dict[Resource, tuple[float, str]] = {}
     for resource, (response, patterns) in _TELLING.items():
-        groups: dict[Place, list[TrialRecord]] = {}
-        for trial in trials:
-            alone = patterns != _FLUSHING or load_level(trial, "threads", "1") == "1"
-            if alone and load_level(trial, "pattern", "random:100%") in patterns:
-                groups.setdefault(trial.place, []).append(trial)
-        for place, group in groups.items():
+        asking = [each for each in trials if load_level(each, "pattern", "random:100%") in patterns]
+        if patterns == _FLUSHING:
+            asking = [each for each in asking if load_level(each, "threads", "1") == "1"]
+        for place, group in by_arm(asking).items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:
                 found[resource] = (value, words.place(*place))
@@ -84,18 +81,16 @@ def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, .
     names = (*study.factors, *study.conditions, *study.covariates, *study.fixed)
     if not isinstance(fact, Mapping) or any(name.startswith(CHOOSING) for name in names):
         return ()
-    return tuple(_recorded(fact))
-
-
-def _recorded(fact: Mapping[str, Any]) -> Iterator[MeasuredCapacity]:
     per_s, at = fact.get("per_s"), fact.get("at")
     when = str(fact.get("measured_utc", ""))[:10]
-    beside = ", while other programs were running" if fact.get("remarks") else ""
+    busy = ", while other programs were running" if fact.get("remarks") else ""
+    found = []
     for resource in DRIVE:
         value = per_s.get(resource) if isinstance(per_s, Mapping) else None
         if isinstance(value, int | float) and isfinite(value) and value > 0:
             where = f" at {at[resource]}" if isinstance(at, Mapping) and at.get(resource) else ""
-            yield MeasuredCapacity(resource, float(value), f"a disk study of {when}{where}{beside}")
+            found.append(MeasuredCapacity(resource, float(value), f"a disk study of {when}{where}{busy}"))
+    return tuple(found)
 
 
 def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str, str], ...]:
@@ -104,47 +99,32 @@ def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str,
     if not asked:
         return ()
     rows: list[tuple[str, str]] = []
-    drives: dict[str, list[TrialRecord]] = {}
-    for trial in asked:
-        drives.setdefault(trial.treatment, []).append(trial)
     rates = _rates(seconds, [trial for trial in asked if _level(trial, "pattern") in _WRITING])
-    for treatment, mine in drives.items():
+    for treatment, mine in by_treatment(asked).items():
         place = treatment or "the drive"
-        found = list(_signs(mine))
-        rows += [(place, sign.text) for sign in found]
-        if not found:
-            rows.append((place, "no sign of a cache beneath the guest"))
+        alone = [
+            trial
+            for trial in mine
+            if _level(trial, "pattern") in ("random:100%", "reread")
+            and (_level(trial, "threads"), _level(trial, "depth"), _level(trial, "direct")) == ("1", "1", "on")
+        ]
+        quick = too_fast([value for each in alone if (value := each.responses.get("read_latency_p50_ms")) is not None])
+        again = reread([value for each in mine if (value := each.responses.get("reread_speedup")) is not None])
+        found = [sign.text for sign in (quick, again) if sign is not None]
+        rows += [(place, text) for text in found or ("no sign of a cache beneath the guest",)]
         written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
-        if written:
-            rows.append((place, _sustained(written)))
+        long = {number: each for number, each in written.items() if len(each) >= SECONDS_LEAST}
+        falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
+        if falls:
+            trials_of_all = f"in {len(falls)} of {len(long)} trials that only write: {', '.join(map(str, falls))}"
+            rows.append((place, f"{next(iter(falls.values())).text} ({trials_of_all})"))
+        elif long:
+            most = f"up to {max(map(sum, long.values())) / 1e9:.3g} GB written"
+            rows.append((place, f"no cliff under sustained writing in windows of this length ({most})"))
+        elif written:
+            short = f"below {SECONDS_LEAST} s"
+            rows.append((place, f"windows are too short to see a cliff under sustained writing: {short}"))
     return tuple(rows)
-
-
-def _sustained(rates: Mapping[int, Sequence[float]]) -> str:
-    """What trials that only write say of a cliff, by number and rate of each second."""
-    long = {number: each for number, each in rates.items() if len(each) >= SECONDS_LEAST}
-    if not long:
-        return f"windows are too short to see a cliff under sustained writing: below {SECONDS_LEAST} s"
-    falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
-    if not falls:
-        most = max(sum(each) for each in long.values())
-        return f"no cliff under sustained writing in windows of this length (up to {most / 1e9:.3g} GB written)"
-    numbers = ", ".join(map(str, falls))
-    return f"{next(iter(falls.values())).text} (in {len(falls)} of {len(long)} trials that only write: {numbers})"
-
-
-def _signs(trials: list[TrialRecord]) -> Iterator[Sign]:
-    alone = [
-        trial
-        for trial in trials
-        if _level(trial, "pattern") in ("random:100%", "reread")
-        and (_level(trial, "threads"), _level(trial, "depth"), _level(trial, "direct")) == ("1", "1", "on")
-    ]
-    found = (
-        too_fast([value for trial in alone if (value := trial.responses.get("read_latency_p50_ms")) is not None]),
-        reread([value for trial in trials if (value := trial.responses.get("reread_speedup")) is not None]),
-    )
-    yield from (sign for sign in found if sign is not None)
 
 
 def _rates(seconds: "Seconds", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:
@@ -169,13 +149,10 @@ def _level(trial: TrialRecord, option: str) -> str:
     return load_level(trial, option, _DEFAULTS.get(option, ""))
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     if findings.disk_signs:
+        yield Brief("; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs)))
         yield Table(("where", "finding"), findings.disk_signs, notes=(_CAVEAT,))
 
 
-def _brief(findings: "Findings") -> str:
-    return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs))
-
-
-SECTION = Section("disk", "The drive itself", _blocks, secondary=True, brief=_brief)
+SECTION = Section("disk", "The drive itself", _describe, secondary=True)

@@ -6,18 +6,19 @@ mostly the lag behind the schedule, which depends on how long the window was (pg
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.numbers import per_cent
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
-from pgassay.report import comparison, drives, power_cuts, statements, turns, words
+from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
-from pgassay.report.trials import cause
+from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
+from pgassay.report.trials import cause, grouped, of_regime
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -40,27 +41,53 @@ _KINDS = {
 }
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences(reasons(findings))
-    kinds = Counter(trial.status for trial in findings.trials)
-    counted = f"{words.counted(len(findings.trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
+def _describe(findings: "Findings") -> Iterator[Part]:
+    trials, why = findings.trials, reasons(findings)  # first, since what could not be read is known only then
+    beyond = overhead(trials, findings.run.journal)
+    yield Values(
+        {
+            "ended": findings.end,
+            "finished": findings.finished,
+            "blocks": findings.blocks,
+            "trials": {"all": len(trials), "invalid": len(findings.discarded), "outcome": len(findings.outcomes)},
+            "unread": findings.seconds.unread,
+            "remarks": list(findings.remarks),
+            "not_crash_safe": list(crash_warnings(findings.study)),
+            "overloads": list(overloads(trials)),
+            "late_clock": list(late_clock(trials)),
+            "overhead": beyond,
+            "dropped": dict(findings.dropped),
+        }
+    )
+    yield Sentences(why)
+    kinds = Counter(trial.status for trial in trials)
+    counted = f"{words.counted(len(trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
     general = [", ".join((counted, *(f"{count} {kind}" for kind, count in kinds.items())))]
     lost = (*findings.discarded, *findings.outcomes)
     if not lost:
         general.append("no trial was discarded, none failed")
-    general += [f"the run ended: {findings.end}", overhead(findings.trials, findings.run.journal)]
+    general += [f"the run ended: {findings.end}", beyond]
     yield Sentences([each for each in general if each], small=True, joined=True)
     if lost:
-        table = _lost(lost)
+        rows = [
+            (
+                str(trial.number),
+                trial.place.name,
+                _KINDS[trial.status],
+                "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons),
+            )
+            for trial in lost
+        ]
+        table = Table(("trial", "treatment", "kind", "why"), rows, texts=True)
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
     compared = () if power_cuts.decide(findings) else findings.verdicts
-    left_out = [each.effect for each in compared if each.effect.left_out]
-    alike: dict[str, list[str]] = {}
-    for effect in left_out:
-        alike.setdefault("; ".join(effect.left_out), []).append(effect.place.name)
-    told = (f"{names[0] if len(names) == 1 else f'{len(names)} comparisons'}: {why}" for why, names in alike.items())
-    yield Sentences(tuple(told), small=True)
+    alike = grouped((each.effect for each in compared if each.effect.left_out), lambda each: "; ".join(each.left_out))
+    said = (
+        f"{effects[0].place.name if len(effects) == 1 else f'{len(effects)} comparisons'}: {why}"
+        for why, effects in alike.items()
+    )
+    yield Sentences(tuple(said), small=True)
 
 
 def reasons(findings: "Findings") -> tuple[str, ...]:
@@ -78,7 +105,7 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     found += [*findings.remarks, disturbance(trials), drives.late_logs(trials)]
     found += [*turns.busy(trials), *turns.carried_over(findings), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
-        found.append(comparison.order(findings.study))
+        found.append(regimes.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)
 
 
@@ -104,22 +131,8 @@ def losses(trials: Sequence[TrialRecord]) -> str:
     return f"{len(discarded)} of {len(trials)} trials were discarded because other programs disturbed them ({named})"
 
 
-def _lost(trials: Sequence[TrialRecord]) -> Table:
-    """Trials that do not count, with why."""
-    rows = [
-        (
-            str(trial.number),
-            trial.place.name,
-            _KINDS[trial.status],
-            "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons),
-        )
-        for trial in trials
-    ]
-    return Table(("trial", "treatment", "kind", "why"), rows, texts=True)
-
-
 def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
-    """What a run spent beside its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
+    """What a run spent apart from its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
 
     From `timings_s` of every trial (docs/record.md, "The life of a trial") and the journal; pauses are no part of
     either. Empty where no trial tells its steps. Hosts of a fleet prepare their own, and do not say how long that took.
@@ -131,7 +144,8 @@ def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
     for trial in timed:
         for name, seconds in trial.timings_s.items():
             steps[name] = steps.get(name, 0.0) + seconds
-        steps["measure"] = steps.get("measure", 0.0) - _loaded_s(trial)
+        loaded_s = (*of_regime([trial], "window_s"), *of_regime([trial], "warmup_s"))
+        steps["measure"] = steps.get("measure", 0.0) - sum(loaded_s)
     means = {name: max(0.0, seconds) / len(timed) for name, seconds in steps.items()}
     largest = sorted(means, key=lambda name: -means[name])[:STEPS_SHOWN]
     listed = ", ".join(f"{name} {means[name]:.1f} s" for name in largest)
@@ -166,69 +180,34 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
         for trial in trials
         if trial.status is Status.VALID and (share := trial.responses.get(IMPOSSIBLE)) is not None
     ]
-    told = [share for share in shares if share > IMPOSSIBLE_TOLD]
-    if not told:
+    worst = [share for share in shares if share > IMPOSSIBLE_TOLD]
+    if not worst:
         return ()
-    counted = f"in {len(told)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(told), 2)}"
+    counted = f"in {len(worst)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(worst), 2)}"
     return (
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",
     )
 
 
-def _loaded_s(trial: TrialRecord) -> float:
-    """The window and the warm-up, in seconds."""
-    loaded_s = (trial.regime.get("window_s"), trial.regime.get("warmup_s"))
-    return sum(float(each) for each in loaded_s if isinstance(each, int | float))
-
-
 def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     """A sentence for each arm of which a valid trial fell behind the rate that it was offered, by the worst one."""
-    worst: dict[tuple[str, float], list[float]] = {}
+    done_by_arm: dict[tuple[str, float], list[float]] = {}
     for trial in trials:
-        offered, done = _offered(trial), trial.responses.get(TPS)
-        if trial.status is Status.VALID and offered is not None and done is not None:
-            place = trial.arm
-            worst.setdefault((place, offered), []).append(done)
-    return tuple(_sentences(worst))
-
-
-def _sentences(done_by_arm: dict[tuple[str, float], list[float]]) -> Iterator[str]:
-    for (place, offered), done in done_by_arm.items():
-        behind = [each for each in done if each < KEPT_UP_SHARE * offered]
+        level, done = trial.levels.get(RATE), trial.responses.get(TPS)
+        if trial.status is Status.VALID and level is not None and done is not None:
+            with suppress(ValueError):  # none: as many as possible
+                done_by_arm.setdefault((trial.arm, float(level.canonical)), []).append(done)
+    found = []
+    for (place, offered), each in done_by_arm.items():
+        behind = [tps for tps in each if tps < KEPT_UP_SHARE * offered]
         if behind:
-            counted = f"in {len(behind)} of {len(done)} valid trials" if len(done) > 1 else "in its only valid trial"
+            counted = f"in {len(behind)} of {len(each)} valid trials" if len(each) > 1 else "in its only valid trial"
             rates = f"offered {words.number(offered)}/s, done {words.number(min(behind))}/s"
-            yield f"the load fell behind its rate with {place} {counted}: {rates}: latencies are mostly schedule lag"
+            found.append(
+                f"the load fell behind its rate with {place} {counted}: {rates}: latencies are mostly schedule lag"
+            )
+    return tuple(found)
 
 
-def _offered(trial: TrialRecord) -> float | None:
-    level = trial.levels.get(RATE)
-    try:
-        return float(level.canonical) if level is not None else None
-    except ValueError:
-        return None  # none: as many as possible
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    _ = findings.courses  # what could not be read is known only when it was asked for
-    return {
-        "ended": findings.end,
-        "finished": findings.finished,
-        "blocks": findings.blocks,
-        "trials": {
-            "all": len(findings.trials),
-            "invalid": len(findings.discarded),
-            "outcome": len(findings.outcomes),
-        },
-        "unread": findings.seconds.unread,
-        "remarks": list(findings.remarks),
-        "not_crash_safe": list(crash_warnings(findings.study)),
-        "overloads": list(overloads(findings.trials)),
-        "late_clock": list(late_clock(findings.trials)),
-        "overhead": overhead(findings.trials, findings.run.journal),
-        "dropped": dict(findings.dropped),
-    }
-
-
-SECTION = Section("trust", "What to distrust", _blocks, _plain, link="What to distrust", open=True)
+SECTION = Section("trust", "What to distrust", _describe, link="What to distrust", open=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.drift import Drift, HostDay, Moment, drift
 from pgassay.report import words
-from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Table
+from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _DAY_NS = 86_400 * 10**9
 _HERE = "this machine"
+_HEIGHT_PX = 220
 
 
 @dataclass(frozen=True)
@@ -43,8 +44,8 @@ def drifts(all_findings: Sequence["Findings"]) -> list[Drifting]:
             for block, value in judged.effect.contrasts:
                 if block in began:
                     moments.append(Moment(*began[block], log(value) if ratio else value))
-    told = ((place, drift(moments)) for place, moments in found.items())
-    return [Drifting(place, each) for place, each in told if each is not None]
+    drifting = ((place, drift(moments)) for place, moments in found.items())
+    return [Drifting(place, each) for place, each in drifting if each is not None]
 
 
 def _began(run: "Run") -> dict[int, tuple[str, float]]:
@@ -104,11 +105,7 @@ def _cell(day: HostDay, response: Response) -> str:
 
 
 def _ends(day: HostDay, response: Response) -> tuple[float, float, float]:
-    values = (day.mean, day.low, day.high)
-    if response.scale is Scale.RATIO:
-        mean, low, high = map(exp, values)
-        return mean, low, high
-    return values
+    return words.of_contrasts(day.mean, day.low, day.high, response)
 
 
 def date_of(day: int) -> str:
@@ -128,10 +125,13 @@ def drawing(found: Sequence[Drifting], response: Response) -> Drawing | None:
     rows: list[dict[str, Any]] = []
     for each in found:
         for day in each.drift.days:
+            # No bar hides another host's: each has its place within the day.
+            minutes = 24 * 60 * (hosts.index(day.host) + 1) // (len(hosts) + 1)
+            at = f"{date_of(day.day)}T{minutes // 60:02d}:{minutes % 60:02d}:00"
             mean, low, high = ((value - 1) * 100 if ratio else value for value in _ends(day, response))
             bar = {"low": low, "high": high} if isfinite(low) and isfinite(high) else {"low": mean, "high": mean}
             rows.append(
-                {"panel": each.place.name, "treatment": day.host, "day": _at(day, hosts), "estimate": mean,
+                {"panel": each.place.name, "treatment": day.host, "day": at, "estimate": mean,
                  "blocks": day.blocks, "text": _cell(day, response), **bar}
             )  # fmt: skip
     if not rows:
@@ -155,61 +155,36 @@ def drawing(found: Sequence[Drifting], response: Response) -> Drawing | None:
     )
 
 
-_HEIGHT_PX = 220
-
-
-def _at(day: HostDay, hosts: Sequence[str]) -> str:
-    """Where a host's point lies within its day, so that no bar hides another's."""
-    minutes = 24 * 60 * (hosts.index(day.host) + 1) // (len(hosts) + 1)
-    return f"{date_of(day.day)}T{minutes // 60:02d}:{minutes % 60:02d}:00"
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(_of_run)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = drifts([findings])
     if not found:
         return
-    yield Sentences(tuple(sentence(each, findings.primary) for each in found))
+    yield Values({"drift": plain(found, findings.primary)})
+    said = tuple(sentence(each, findings.primary) for each in found)
+    yield Brief(said[0])
+    yield Sentences(said)
     yield Figure("effects-by-day", lambda: drawing(found, findings.primary))
     yield table(found, findings.primary)
 
 
-def _of_run(findings: "Findings") -> list[Drifting]:
-    return drifts([findings])
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(_of_run)
-    return {"drift": plain(found, findings.primary)} if found else {}
-
-
 def plain(found: Sequence[Drifting], response: Response) -> list[dict[str, object]]:
     """For JSON: changes as factors a day on a ratio scale, else in the response's unit; None where not known."""
-    return [
-        {
-            "treatment": each.place.treatment, "condition": each.place.condition, "covariate": each.place.covariate,
-            "span_days": each.drift.span_days,
-            **{name: _plain_value(getattr(each.drift, name), response) for name in ("per_day", "low", "high")},
-            "days": [
-                {"host": day.host, "day": date_of(day.day), "blocks": day.blocks,
-                 **dict(zip(("estimate", "low", "high"), map(_known, _ends(day, response)), strict=True))}
-                for day in each.drift.days
-            ],
-        }
-        for each in found
-    ]  # fmt: skip
-
-
-def _plain_value(value: float, response: Response) -> float | None:
-    return _known(exp(value) if response.scale is Scale.RATIO else value)
+    rows: list[dict[str, object]] = []
+    for each in found:
+        drifted = words.of_contrasts(each.drift.per_day, each.drift.low, each.drift.high, response)
+        per_day, low, high = map(_known, drifted)
+        days = [
+            {"host": day.host, "day": date_of(day.day), "blocks": day.blocks,
+             **dict(zip(("estimate", "low", "high"), map(_known, _ends(day, response)), strict=True))}
+            for day in each.drift.days
+        ]  # fmt: skip
+        changes = {"span_days": each.drift.span_days, "per_day": per_day, "low": low, "high": high}
+        rows.append({**each.place._asdict(), **changes, "days": days})
+    return rows
 
 
 def _known(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-def _brief(findings: "Findings") -> str:
-    found = findings.once(_of_run)
-    return sentence(found[0], findings.primary) if found else ""
-
-
-SECTION = Section("drift", "Over days", _blocks, _plain, link="Over days", brief=_brief)
+SECTION = Section("drift", "Over days", _describe, link="Over days")

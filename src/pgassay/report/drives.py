@@ -8,17 +8,23 @@ A published comparison of drives draws each run as a dot, the latency of reads a
 writes are quick at the cost of its reads lies elsewhere than one that is quick at both. Both are the block layer's own
 means over a window (docs/report.md, "The device"), whatever the load.
 
+Speeds made by emulated service times carry a label. A drive that answers later than the device it stands for would have
+says so in every trial (docs/drives.md, "Speed", says what may be compared).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Levels, is_speed
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
+from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record import check
 from pgassay.record.values import TrialRecord
-from pgassay.report import service_times, words
-from pgassay.report.section import Block, Drawing, Figure, Section, Table
-from pgassay.report.trials import by_treatment, middle, valid_by_place
+from pgassay.report import words
+from pgassay.report.section import Block, Brief, Drawing, Figure, Part, Section, Table
+from pgassay.report.trials import by_treatment, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
     DATA,
@@ -27,15 +33,90 @@ from pgassay.study.drives import (
     NOT_TRUSTED,
     WAL,
     Role,
+    dilation,
     emulated,
     host_stands_still,
     role_of,
     timed,
 )
-from pgassay.study.responses import Status
+from pgassay.study.levels import Place
+from pgassay.study.model import Study
+from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+LABEL = "emulated service times"
+"""Stands behind every verdict on a speed that they made."""
+
+_TIMING_ROWS = (
+    ("asked_service_us", "requested service time, mean, us (emulated)"),
+    ("service_time_error", "answered later than requested by, mean"),
+    ("late_answers", "answers more than 10 % late"),
+)
+"""Responses with their titles, for the drives' table."""
+
+
+def errors_of(trials: Iterable[TrialRecord]) -> Errors:
+    """How much later than asked drives answered: the worst valid trial of each place, None if one is silent."""
+    found: dict[Place, float | None] = {}
+    for trial in trials:
+        if trial.status is Status.VALID:
+            place = trial.place
+            error, known = trial.responses.get("service_time_error"), found.get(place, 0.0)
+            found[place] = None if error is None or known is None else max(error, known)
+    return found
+
+
+def labelled(study: Study, response: Response, effect: Effect, found: Verdict, errors: Errors) -> Verdict:
+    """The verdict, with the label where it is on a speed of drives with emulated service times.
+
+    Within one drive speeds are compared however late it answered, so the label tells where it did not keep its times.
+    """
+    if not is_speed(response) or found.kind in (Kind.NOT_COMPARED, Kind.FAILED):
+        return found
+    place = effect.place
+    mine = [study.levels_of(arm) for arm in study.arms if arm.place == place]
+    if not any(map(timed, mine)):
+        return found
+    baseline = place._replace(treatment=study.design.baseline.name)
+    worst = max((error for each in (place, baseline) if (error := errors.get(each)) is not None), default=0.0)
+    missed = f", which a drive missed by {per_cent(worst)}" if worst > ACCEPTABLE_ERROR else ""
+    slower = max(map(dilation, mine))
+    slowed_ = f", {slowed(slower)}" if slower > 1 else ""
+    return replace(found, text=f"{found.text} ({LABEL}{slowed_}{missed})")
+
+
+def slowed(times: int) -> str:
+    """The label of rates and times by a slower clock."""
+    return f"clock slowed {times}×"
+
+
+def made_by(levels: Iterable[Levels]) -> str:
+    """What speeds of drives with these levels are made by."""
+    slower = max(map(dilation, levels), default=1)
+    return f"{LABEL} ({slowed(slower)})" if slower > 1 else LABEL
+
+
+def _timing_notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """What has to be said of drives with service times; nothing without."""
+    profiles = dict.fromkeys(trial.levels["drive.timing"].canonical for trial in trials if timed(trial.levels))
+    if not profiles:
+        return
+    yield f"{LABEL} ({', '.join(profiles)}): latencies and speeds are those of a modelled device, not of a real drive"
+    for slower in sorted({dilation(trial.levels) for trial in trials} - {1}):
+        yield (
+            f"{slowed(slower)}: a second of these drives is {slower} of this machine's. Rates and times are told by the"
+            f" drives' clock, to which the processor is {slower} times as fast as it is; lengths of trials, axes of"
+            " seconds and the server's own timers go by the machine's"
+        )
+    worst = max((error for error in errors_of(trials).values() if error is not None), default=None)
+    if worst is not None and worst > ACCEPTABLE_ERROR:
+        yield (
+            f"a drive answered up to {per_cent(worst)} later than the device that it emulates: beyond "
+            f"{per_cent(ACCEPTABLE_ERROR)} speeds of different drives are not compared (a slower clock, drive.dilation,"
+            " a slower profile or a quieter machine would help)"
+        )
 
 
 READ, WRITE = "disk_read_latency_ms", "disk_write_latency_ms"
@@ -63,25 +144,22 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     trials = [each for each in findings.trials if DATA in each.levels]
     treatments = [each.name for each in findings.study.treatments]
     for place, mine in valid_by_place(trials, findings.study.arms).items():
-        yield from _latency_tables(mine, treatments, words.place(*place))
+        known = by_treatment(mine)
+        rows = []
+        for name, title in _LATENCY_ROWS:
+            values = [middle(_value(trial, name) for trial in known.get(each, ())) for each in treatments]
+            if any(value is not None for value in values):
+                shown = words.size if name == "disk_read_bytes_per_s" else words.number
+                rows.append((title, *map(shown, values)))
+        if not rows:
+            continue
+        alone = any(emulated(trial.levels) and not timed(trial.levels) for trial in mine)
+        title = ": ".join(filter(None, (words.place(*place), "the device under the data")))
+        few = any(_value(trial, each) != trial.responses.get(each) for trial in mine for each in (READ, WRITE))
+        notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
+        yield Table(("", *map(words.headed, treatments)), rows, title, notes)
     if rows_of(findings):
         yield Figure("device-latencies", lambda: drawing(findings))
-
-
-def _latency_tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
-    known = by_treatment(trials)
-    rows = []
-    for name, title in _LATENCY_ROWS:
-        values = [middle(_value(trial, name) for trial in known.get(each, ())) for each in treatments]
-        if any(value is not None for value in values):
-            rows.append((title, *(_shown_latency(name, value) for value in values)))
-    if not rows:
-        return
-    alone = any(emulated(trial.levels) and not timed(trial.levels) for trial in trials)
-    title = f"{where}: the device under the data" if where else "the device under the data"
-    few = any(_value(trial, each) != trial.responses.get(each) for trial in trials for each in (READ, WRITE))
-    notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
-    yield Table(("", *map(words.headed, treatments)), rows, title, notes)
 
 
 def _value(trial: TrialRecord, name: str) -> float | None:
@@ -89,12 +167,6 @@ def _value(trial: TrialRecord, name: str) -> float | None:
     counted = {READ: "read_ms", WRITE: "write_ms"}.get(name)
     counted_ms = trial.counters.get(f"diskstats.{counted}")
     return None if counted_ms is not None and counted_ms < _COUNTED_LEAST_MS else trial.responses.get(name)
-
-
-def _shown_latency(name: str, value: float | None) -> str:
-    if value is None:
-        return words.MISSING
-    return words.size(value) if name == "disk_read_bytes_per_s" else words.number(value)
 
 
 def rows_of(findings: "Findings") -> list[dict[str, Any]]:
@@ -155,7 +227,7 @@ _ROWS = (
     ("write_amplification", "write amplification in the window"),
     ("drive_writes", "drive writes in the window"),
     ("drive_cpu_us_per_transaction", "CPU of the emulation per transaction, us"),
-    *service_times.ROWS,
+    *_TIMING_ROWS,
 )
 _SHARES = ("service_time_error", "late_answers")
 WHOLE = 1.0
@@ -178,8 +250,15 @@ AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no drive counts, nor a device under a named one."""
+    amplified = [each for trial in findings.trials if (each := trial.responses.get("write_amplification")) is not None]
+    brief = "what the drives count of themselves"
+    if amplified:
+        least, most = (words.number(end) for end in (min(amplified), max(amplified)))
+        span = least if least == most else f"{least} to {most}"
+        brief = f"write amplification {span}, space, erases, by treatment"
+    yield Brief(brief)
     treatments = [each.name for each in findings.study.treatments]
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         yield from _tables(mine, treatments, words.place(*place))
@@ -188,35 +267,36 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
     known = by_treatment(trials)
-    of = {each: known.get(each, ()) for each in treatments}
-    rows = []
+    of = [known.get(each, ()) for each in treatments]
+    rows: list[tuple[str, ...]] = []
     for name, title in _ROWS:
-        values = {each: middle(trial.responses.get(name) for trial in of[each]) for each in treatments}
-        if any(value is not None for value in values.values()):
-            rows.append((title, *(_shown(name, values[each]) for each in treatments)))
-    counters = {each: _counters(of[each]) for each in treatments}
-    if not rows and not any(counters.values()):
+        values = [middle(trial.responses.get(name) for trial in mine) for mine in of]
+        if any(value is not None for value in values):
+            rows.append((title, *(_shown(name, value) for value in values)))
+    counters = [_counters(mine) for mine in of]
+    if not rows and not any(counters):
         return
-    if any(counters.values()):
-        rows.append(("its counters were", *(counters[each] or words.MISSING for each in treatments)))
-    rows.append(("start state", *(_states(of[each]) for each in treatments)))
-    proofs = [_proof(of[each]) for each in treatments]
+    if any(counters):
+        rows.append(("its counters were", *(each or words.MISSING for each in counters)))
+    states = (", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of)
+    rows.append(("start state", *(each or words.MISSING for each in states)))
+    proofs = [_proof(mine) for mine in of]
     if any(proofs):
         rows.append(("state before each trial", *(proof or words.MISSING for proof in proofs)))
-    aged = {each: settled(of[each]) for each in treatments}
-    if any(value is not None for value in aged.values()):
-        rows.append((_SETTLED, *(_shown("", aged[each]) for each in treatments)))
-    halves = {each: over_time(of[each]) for each in treatments}
-    if any(halves.values()):
-        shown = (_halves(halves[each]) for each in treatments)
+    aged = [settled(mine) for mine in of]
+    if any(value is not None for value in aged):
+        rows.append((_SETTLED, *(_shown("", value) for value in aged)))
+    halves = [over_time(mine) for mine in of]
+    if any(halves):
+        shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else words.MISSING for each in halves)
         rows.append(("write amplification over time, first and second half", *shown))
-    rows.append(("write amplification is", *(_verdict(of[each], halves[each]) for each in treatments)))
+    rows.append(("write amplification is", *map(_verdict, of, halves)))
     yield Table(("", *map(words.headed, treatments)), rows, where, tuple(_notes(trials)))
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
     """Write amplification in both halves: of the windows where a drive was read each second, else of the trials."""
-    found = [_half(trials, which) for which in ("first", "second")]
+    found = [_recorded(trials, f"write_amplification_{which}") for which in ("first", "second")]
     if found[0] is not None and found[1] is not None:
         return found[0], found[1]
     ordered = sorted(trials, key=lambda trial: trial.number)
@@ -234,7 +314,9 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
     if "aged, not settled" in states:
         return "it had not settled when the drive was aged"
     if written is not None and written < WHOLE:
-        return f"a window wrote {written:.2g} of {which}{_enough(trials, written)}"
+        window_s = middle(of_regime(trials, "window_s"))
+        enough = f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written else ""
+        return f"a window wrote {written:.2g} of {which}{enough}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
     if EMPTIED in " ".join(states) and (written is None or written < FRESH_WHOLE):
@@ -255,8 +337,8 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
 
 def _counters(trials: Sequence[TrialRecord]) -> str:
     """Whether known writes proved what real drives count; empty in older records, and of drives that count nothing."""
-    told = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
-    return "; ".join(dict.fromkeys(str(each) for each in told if each))
+    counted = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
+    return "; ".join(dict.fromkeys(str(each) for each in counted if each))
 
 
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
@@ -275,7 +357,7 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield "NAND writes of a drive whose counters are not trusted are left out, with all that is computed from them"
     if late := late_logs(trials):
         yield late
-    yield from service_times.notes(trials)
+    yield from _timing_notes(trials)
 
 
 def late_logs(trials: Sequence[TrialRecord]) -> str:
@@ -301,17 +383,14 @@ def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
 
 
 def _silent(trial: TrialRecord) -> Iterator[str]:
-    """Drives of a set that are there without host writes, beside one that told its own."""
-    told = {drive: _told(trial, sources) for drive, sources in _COUNTED.items()}
-    if any(each for each in told.values()):
-        yield from (drive for drive, each in told.items() if each is False)
-
-
-def _told(trial: TrialRecord, sources: Sequence[str]) -> bool | None:
-    """Did one of these sources tell what it was sent? None where no drive is there."""
-    names = [f"{source}.host_bytes_written" for source in sources]
-    there = [trial.counters[name] is not None for name in names if name in trial.counters]
-    return any(there) if there else None
+    """Drives of a set that are there without host writes, along with one that has its own."""
+    wrote: dict[str, bool] = {}
+    for drive, sources in _COUNTED.items():
+        names = [f"{source}.host_bytes_written" for source in sources]
+        if there := [trial.counters[name] is not None for name in names if name in trial.counters]:
+            wrote[drive] = any(there)
+    if any(wrote.values()):
+        yield from (drive for drive, each in wrote.items() if not each)
 
 
 def _stood_still(trial: TrialRecord, source: str) -> str:
@@ -327,9 +406,13 @@ def _stood_still(trial: TrialRecord, source: str) -> str:
 
 def settled(trials: Sequence[TrialRecord]) -> float | None:
     """What the load that aged the drives made of them in the model: of the data's drive, else of the WAL's."""
+    return _recorded(trials, "settled_write_amplification")
+
+
+def _recorded(trials: Sequence[TrialRecord], name: str) -> float | None:
+    """Of the drive that holds the data; the WAL's alone where only that one counts."""
     for source in _SOURCES:
-        values = [trial.regime.get(f"{source}.settled_write_amplification") for trial in trials]
-        found = middle(value for value in values if isinstance(value, float))
+        found = middle(of_regime(trials, f"{source}.{name}"))
         if found is not None:
             return found
     return None
@@ -341,45 +424,19 @@ def _least_written(trials: Sequence[TrialRecord]) -> tuple[float | None, str]:
     Of the trials that have a write amplification; of all drives together where none tells its capacity.
     """
     judged = [trial for trial in trials if trial.responses.get("write_amplification") is not None]
-    written = {drive: middle(_drive_writes(trial, sources) for trial in judged) for drive, sources in _COUNTED.items()}
+    written: dict[str, float | None] = {}
+    for drive, sources in _COUNTED.items():
+        shares = []
+        for trial in judged:  # of the one of these sources that is there and has a capacity
+            counts = trial.counters
+            sizes = ((counts.get(f"{s}.host_bytes_written"), counts.get(f"{s}.capacity_bytes")) for s in sources)
+            shares.append(next((sent / room for sent, room in sizes if sent is not None and room), None))
+        written[drive] = middle(shares)
     known = {drive: value for drive, value in written.items() if value is not None}
     if not known:
         return middle(trial.responses.get("drive_writes") for trial in judged), _THE_ONE
     least = min(known, key=lambda drive: known[drive])
     return known[least], least if len(known) > 1 else _THE_ONE
-
-
-def _drive_writes(trial: TrialRecord, sources: Sequence[str]) -> float | None:
-    """Of the one of these sources that is there; None without a capacity."""
-    for source in sources:
-        sent, capacity = (trial.counters.get(f"{source}.{name}") for name in ("host_bytes_written", "capacity_bytes"))
-        if sent is not None and capacity:
-            return sent / capacity
-    return None
-
-
-def _enough(trials: Sequence[TrialRecord], written: float) -> str:
-    """How long a window would have to be."""
-    window_s = middle(value for trial in trials if isinstance(value := trial.regime.get("window_s"), float))
-    return f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written > 0 else ""
-
-
-def _half(trials: Sequence[TrialRecord], which: str) -> float | None:
-    """Of the drive that holds the data; the WAL's alone where only that one counts."""
-    for source in _SOURCES:
-        values = [trial.regime.get(f"{source}.write_amplification_{which}") for trial in trials]
-        found = middle(value for value in values if isinstance(value, float))
-        if found is not None:
-            return found
-    return None
-
-
-def _halves(found: tuple[float, float] | None) -> str:
-    return words.MISSING if found is None else f"{found[0]:.3g}, {found[1]:.3g}"
-
-
-def _states(trials: Sequence[TrialRecord]) -> str:
-    return ", ".join(dict.fromkeys(state for trial in trials for state in _start(trial))) or words.MISSING
 
 
 def _start(trial: TrialRecord) -> tuple[str, ...]:
@@ -395,10 +452,10 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
 
 def _proof(trials: Sequence[TrialRecord]) -> str:
     """Whether each trial found its drives as the others did; empty where the drives do not tell."""
-    told = check.proven(trials)
-    if told:
+    proven = check.proven(trials)
+    if proven:
         changed = len(list(check.state_changes(trials)))
-        counted = words.counted(told, "trial")
+        counted = words.counted(proven, "trial")
         return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
     written = check.written_between(trials)
     return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"
@@ -412,12 +469,4 @@ def _shown(name: str, value: float | None) -> str:
     return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"
 
 
-def _brief(findings: "Findings") -> str:
-    known = [each for trial in findings.trials if (each := trial.responses.get("write_amplification")) is not None]
-    if not known:
-        return "what the drives count of themselves"
-    least, most = (words.number(end) for end in (min(known), max(known)))
-    return f"write amplification {least if least == most else f'{least} to {most}'}, space, erases, by treatment"
-
-
-SECTION = Section("drives", "Drive counters", _blocks, secondary=True, brief=_brief)
+SECTION = Section("drives", "Drive counters", _describe, secondary=True)

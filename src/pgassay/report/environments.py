@@ -1,23 +1,27 @@
 """Runs of one study from several environments side by side: differences with intervals, and what differs in the hosts.
 
 The first run is the one that the others are set against. Facts that change by the minute are left out. The hosts of one
-fleet's run are such environments, too.
+fleet's run are such environments, too. A run and its repetition agree, differ or are unresolved, contrast by contrast
+and published claim by claim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from pgassay.analysis.effects import Effect, informative_change
+from pgassay import outgoing
+from pgassay.analysis.effects import informative_change
 from pgassay.analysis.environments import Difference, difference
+from pgassay.analysis.replication import Outcome, Replication, claim_again, replicated
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
 from pgassay.report import words
-from pgassay.report.findings import Findings
-from pgassay.report.phrases import of
+from pgassay.report.answer import phrase_of
+from pgassay.report.findings import Findings, Judged
+from pgassay.report.json_values import effect_values
 from pgassay.report.provenance import facts, lasting
-from pgassay.report.replication import different_primaries, different_studies
 from pgassay.report.section import Drawing
+from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale, Status
 
 _REACH = 300.0
@@ -77,17 +81,15 @@ class SideBySide:
     effects: tuple[EffectRow, ...] = ()
 
 
-def _require_alike(first: Findings, other: Findings) -> None:
-    """Raise `UsageError` where the two do not share a study, its primary, or a single combination."""
-    if other.run.header.study != first.run.header.study:
-        raise different_studies(first.run.header.study, other.run.header.study, other.run.path)
-    if other.study.primary != first.study.primary:
-        raise different_primaries(first.study.primary, other.study.primary, other.run.path)
-    if not set(_places(first)) & set(_places(other)):
+def _require_same_study(first: Findings, other: Findings) -> None:
+    path, study, mine = other.run.path, first.run.header.study, other.run.header.study
+    if mine != study:
         raise UsageError(
-            f'"{other.run.path}" has no valid trials of any combination that the first run has',
-            "pgassay show RUN --verbose lists the combinations of each",
+            f'"{path}" is a run of the study "{mine}", the first one of "{study}"', "compare runs of one study"
         )
+    if other.study.primary != first.study.primary:
+        responses = f"the primary response {other.study.primary}, the first run {first.study.primary}"
+        raise UsageError(f'"{path}" has {responses}', "both must measure the same")
 
 
 def by_host(findings: Findings) -> list[Findings]:
@@ -116,9 +118,15 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     if len(all_findings) < 2:
         raise UsageError("one run alone cannot be compared", "name two runs or more, the first is compared with")
     first, *others = all_findings
-    places = _places(first)
+    measured = _values(first, first.study.primary)
+    places = list(dict.fromkeys(arm.name for arm in first.study.arms if arm.name in measured))
     for other in others:
-        _require_alike(first, other)
+        _require_same_study(first, other)
+        if not set(places) & _values(other, other.study.primary).keys():
+            raise UsageError(
+                f'"{other.run.path}" has no valid trials of any combination that the first run has',
+                "pgassay show RUN --verbose lists the combinations of each",
+            )
     comparisons = len(places) * len(others)
     responses = [first.primary, *first.secondary, *(each for each in first.run.responses if each.cost)]
     rows = []
@@ -133,11 +141,12 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
             )
             if any(found):
                 rows.append(Row(place or "the load", response, primary, found))
+    held = [{name: level.typed for name, level in findings.study.fixed.items()} for findings in all_findings]
     return SideBySide(
         runs=tuple(map(name_of, all_findings)),
         rows=tuple(rows),
         hosts=tuple(_differing([dict(_flat(_facts(findings))) for findings in all_findings])),
-        studies=tuple(_differing([_held(findings) for findings in all_findings])),
+        studies=tuple(_differing(held)),
         comparisons=comparisons,
         effects=tuple(_effects(all_findings)),
     )
@@ -150,7 +159,7 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
     comparisons = max(1, len(tables[0]) * (len(tables) - 1))
     for place in tables[0]:
         found = [table.get(place) for table in tables]
-        own = tuple(None if each is None else _against(each) for each in found)
+        own = tuple(Against(each.estimate, each.low, each.high, each.blocks) if each else None for each in found)
         blocks = [[] if each is None else [value for _, value in each.contrasts] for each in found]
         scale = response.scale
         different = tuple(difference(blocks[0], other, scale, comparisons=comparisons) for other in blocks[1:])
@@ -158,18 +167,14 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
             yield EffectRow(place, response, own, different)
 
 
-def _against(effect: Effect) -> Against:
-    return Against(effect.estimate, effect.low, effect.high, effect.blocks)
-
-
 def _facts(findings: Findings) -> Mapping[str, Any]:
-    """What is recorded of an environment's machine: of a fleet's host what it told of itself."""
+    """What is recorded of an environment's machine: of a fleet's host what it said of itself."""
     fleet = findings.run.host.get("fleet")
     if not findings.hosts or not isinstance(fleet, Mapping):
         return findings.run.host
     mine = fleet.get(name_of(findings))
-    told = mine.get("facts") if isinstance(mine, Mapping) else None
-    return told if isinstance(told, Mapping) else {}
+    own = mine.get("facts") if isinstance(mine, Mapping) else None
+    return own if isinstance(own, Mapping) else {}
 
 
 def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
@@ -200,19 +205,21 @@ def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
     Only the primary response, unless `everything` is asked for; what is neither a ratio nor a share has no per cent.
     """
     from pgassay.report import charts
-    from pgassay.report.forest import forest
+    from pgassay.report.charts import forest
 
     first, *others = found.runs
     several = everything and len({row.response.name for row in found.rows}) > 1
     rows: list[dict[str, Any]] = []
     for row in found.rows:
         for other, each in zip(others, row.differences, strict=True):
-            if each is None or not (row.primary or everything) or not _drawn(each, row.response):
+            if each is None or not (row.primary or everything):
                 continue
             ratio = each.scale is Scale.RATIO
+            if not informative_change(each.low, each.high, each.scale) or not (ratio or row.response.unit == "share"):
+                continue
             ends = [(end - ratio) * 100.0 for end in (each.estimate, each.low, each.high)]
             shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
-            label = f"{words.capital(of(row.response).name)}: {row.place}" if several else row.place
+            label = f"{words.capital(phrase_of(row.response).name)}: {row.place}" if several else row.place
             rows.append(
                 {
                     "label": label, "panel": other, "treatment": other, "estimate": ends[0], "low": ends[1],
@@ -241,31 +248,13 @@ def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
     )
 
 
-def _drawn(each: Difference, response: Response) -> bool:
-    known = informative_change(each.low, each.high, each.scale)
-    return known and (each.scale is Scale.RATIO or response.unit == "share")
-
-
-def _places(findings: Findings) -> list[str]:
-    return list(dict.fromkeys(arm.name for arm in findings.study.arms if arm.name in _measured(findings)))
-
-
-def _measured(findings: Findings) -> set[str]:
-    return set(_values(findings, findings.study.primary))
-
-
 def _values(findings: Findings, response: str) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {}
     for trial in findings.trials:
         value = trial.responses.get(response)
         if trial.status is Status.VALID and value is not None:
-            place = trial.arm
-            found.setdefault(place, []).append(value)
+            found.setdefault(trial.arm, []).append(value)
     return found
-
-
-def _held(findings: Findings) -> dict[str, object]:
-    return {name: level.typed for name, level in findings.study.fixed.items()}
 
 
 def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
@@ -281,3 +270,129 @@ def _differing(tables: Sequence[Mapping[str, object]]) -> Iterator[Fact]:
         values = tuple(table.get(name) for table in tables)
         if any(value != values[0] for value in values[1:]):
             yield Fact(name, values)
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """One comparison with the baseline in both runs; `rerun` is None where the second did not measure it."""
+
+    place: Place
+    response: Response
+    primary: bool
+    original: Judged
+    rerun: Judged | None
+    found: Replication | None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Agree, differ or unresolved."""
+        return self.found.outcome if self.found else Outcome.UNRESOLVED
+
+
+@dataclass(frozen=True)
+class ClaimAgain:
+    """A published claim with its marks in both runs; an empty one is of a claim that a run does not have."""
+
+    text: str
+    treatment: str
+    original: str
+    rerun: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Both runs, contrast by contrast and claim by claim."""
+
+    original: str
+    rerun: str
+    contrasts: Sequence[Contrast]
+    claims: Sequence[ClaimAgain]
+
+    def count(self, outcome: Outcome) -> int:
+        """How many contrasts of the primary response, and claims, came out so."""
+        deciding = [each.outcome for each in self.contrasts if each.primary]
+        return sum(each is outcome for each in (*deciding, *(claim.outcome for claim in self.claims)))
+
+
+def repetition(original: Findings, rerun: Findings, name: str) -> Repetition:
+    """Set a run against the one that it repeats, which had this `name`; raises `UsageError` for runs of two studies."""
+    _require_same_study(original, rerun)
+    known = {original.study.primary: rerun.verdicts, **{each.name: judged for each, judged in rerun.secondary_verdicts}}
+    contrasts = []
+    for response, judged in ((original.primary, original.verdicts), *original.secondary_verdicts):
+        again = {each.effect.place: each for each in known.get(response.name, ())}
+        primary = response.name == original.study.primary
+        for each in judged:
+            other = again.get(each.effect.place)
+            found = replicated(each.effect, each.verdict.kind, other.effect, other.verdict.kind) if other else None
+            contrasts.append(Contrast(each.effect.place, response, primary, each, other, found))
+    marks = {(each.claim.text, *sorted(each.claim.treatment.items())): each.mark for each in rerun.claims}
+    claims = []
+    for claimed in original.claims:
+        treatment = ", ".join(f"{name}={level}" for name, level in claimed.claim.treatment.items())
+        mark = marks.get((claimed.claim.text, *sorted(claimed.claim.treatment.items())))
+        outcome = claim_again(claimed.mark, mark) if mark else Outcome.UNRESOLVED
+        claims.append(ClaimAgain(claimed.claim.text, treatment, claimed.mark, mark or "", outcome))
+    return Repetition(name, rerun.run.path.name, contrasts, claims)
+
+
+def repetition_text(found: Repetition) -> str:
+    """For a terminal: the answer, then the primary's contrasts, the others, and the claims; ends with a newline."""
+    counted = ", ".join(f"{found.count(outcome)} {outcome.value}" for outcome in Outcome)
+    lines = [
+        f"{found.rerun} against {found.original}: {counted} (contrasts of the primary response, and published claims)"
+    ]
+    title = ""
+    for each in found.contrasts:
+        if each.response.title != title:
+            title = each.response.title
+            lines += ["", f"{words.capital(title)}{'' if each.primary else ' (secondary)'}"]
+        lines.append(f"  {each.place.name or 'the load'}: {each.outcome.value}")
+        for when, judged in (("then", each.original), ("now", each.rerun)):
+            said = "not measured"
+            if judged is not None:
+                effect = "" if judged.effect.refused else f"{words.effect(judged.effect, each.response)}, "
+                said = f"{effect}{judged.verdict.text}"
+            lines.append(f"    {when}: {said}")
+        if each.found and each.found.low == each.found.low:
+            ends = (each.found.estimate, each.found.low, each.found.high)
+            lines.append(f"    now by then: {words.interval(*ends, each.found.scale, each.response)}")
+        if each.found and each.found.why:
+            lines.append(f"    why unresolved: {each.found.why}")
+    if found.claims:
+        lines += ["", "Published claims"]
+    for claim in found.claims:
+        lines += [f"  {claim.text}: {claim.outcome.value}"]
+        lines += [f"    {claim.original} then, {claim.rerun or 'not in this study'} now"]
+    lines += [
+        "",
+        "note: a contrast agrees where both runs came to the same verdict and the sizes are not shown to differ;"
+        " intervals are as sure as those of the two runs",
+    ]
+    return outgoing.lines(lines)
+
+
+def repetition_values(found: Repetition) -> dict[str, object]:
+    """As JSON has it."""
+    return {
+        "format": 1,
+        "original": found.original,
+        "rerun": found.rerun,
+        "counts": {outcome.value: found.count(outcome) for outcome in Outcome},
+        "contrasts": [
+            {
+                "response": each.response.name,
+                "primary": each.primary,
+                "outcome": each.outcome,
+                "original": {**effect_values(each.original.effect), "verdict": each.original.verdict.kind},
+                "rerun": each.rerun and {**effect_values(each.rerun.effect), "verdict": each.rerun.verdict.kind},
+                "estimate": each.found and each.found.estimate,
+                "low": each.found and each.found.low,
+                "high": each.found and each.found.high,
+                "why": each.found.why if each.found else "not measured",
+            }
+            for each in found.contrasts
+        ],
+        "claims": [{**asdict(each), "rerun": each.rerun or None} for each in found.claims],
+    }

@@ -5,7 +5,7 @@ drive. One factor at a time, it is held against its own drive's, and a drive aga
 FILLFACTOR: published studies leave open which of the two they mean. All of it is secondary, each interval by itself.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +15,9 @@ from pgassay.analysis.explanation import explain
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
-from pgassay.report.case import joined
-from pgassay.report.json_values import place_values
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.answer import joined
+from pgassay.report.section import Brief, Part, Section, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 
@@ -70,7 +70,8 @@ def pairs(study: Study) -> tuple[Pair, ...]:
     for factor in varied:
         for name, levels in treatments.items():
             wanted = {**levels, factor: baseline.get(factor)}
-            against = next((other for other, mine in treatments.items() if _same(mine, wanted, varied)), None)
+            same = (other for other, mine in treatments.items() if all(mine.get(e) == wanted.get(e) for e in varied))
+            against = next(same, None)
             if against is None or against == name:
                 continue
             rest = ", ".join(f"{each}={levels[each]}" for each in varied if each != factor and each in levels)
@@ -79,20 +80,15 @@ def pairs(study: Study) -> tuple[Pair, ...]:
     return tuple(found)
 
 
-def _same(mine: Mapping[str, str], wanted: Mapping[str, str | None], varied: Sequence[str]) -> bool:
-    return all(mine.get(name) == wanted.get(name) for name in varied)
-
-
 def compared(findings: "Findings") -> tuple[Compared, ...]:
     """Each pair in each condition at each covariate point, with its effects; empty for a study of one factor."""
     every = pairs(findings.study)
     responses = [findings.primary, *findings.secondary] if every else []
-    partners: dict[str, list[str]] = {}
-    for pair in every:
-        partners.setdefault(pair.against, []).append(pair.treatment)
     known = {
-        (response.name, against): {each.place: each for each in findings.effects(response, against, mine)}
-        for against, mine in partners.items()
+        (response.name, against): {
+            each.place: each for each in findings.effects(response, against, [pair.treatment for pair in mine])
+        }
+        for against, mine in grouped(every, lambda pair: pair.against).items()
         for response in responses
     }
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
@@ -121,8 +117,16 @@ def factorial_of(findings: "Findings") -> Factorial | None:
     )
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(factorial_of)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found, alone = findings.once(factorial_of), findings.once(compared)
+    effects = found and {
+        "main": [_values(each) for each in found.main],
+        "interactions": [_values(each) for each in found.interactions],
+        "confounded": list(found.confounded),
+    }
+    yield Values({"beside": {"factors": effects}, "one_factor": [_one_factor(each) for each in alone]})
+    named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
+    yield Brief(f"{joined(named)}, each by itself, with the others held" if named else "")
     if found is not None:
         kinds = (
             *(("main effect", each) for each in found.main),
@@ -130,31 +134,26 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         )
         rows = [(each.place.name, kind, words.effect(each, findings.primary), f"{each.blocks}") for kind, each in kinds]
         yield Table(("level", "kind", "effect", "blocks"), rows, notes=found.confounded)
-    yield from _one_at_a_time(findings)
-
-
-def _one_at_a_time(findings: "Findings") -> Iterator[Table]:
-    """A table for each factor and place: a column a pair, a row a response; what speed moved with below it."""
-    tables: dict[tuple[str, str], list[Compared]] = {}
-    for each in findings.once(compared):
-        tables.setdefault((each.pair.factor, words.place(each.condition, each.covariate)), []).append(each)
+    # A table for each factor and place: a column a pair, a row a response; what speed moved with below it.
+    tables = grouped(alone, lambda each: (each.pair.factor, words.place(each.condition, each.covariate)))
     for (factor, place), mine in tables.items():
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
-        rows = [(findings.responses[name].title, *(_cell(findings, each, name) for each in mine)) for name in names]
+        cells = []
+        for name in names:
+            response, row = findings.responses[name], []
+            for each in mine:
+                effect = next((one for one in each.effects if one.response == name), None)
+                row.append(words.MISSING if effect is None else words.effect(effect, response))
+            cells.append((response.title, *row))
         notes = [each.sentence for each in mine if each.sentence]
-        notes.append(_valid(mine, findings.baseline))
+        others = sum(each.pair.against != findings.baseline for each in mine)
+        same = f"intervals against {findings.baseline} are those of the verdicts and of the other responses"
+        if others == len(mine):
+            notes.append("each interval is valid for its own comparison, at every look")
+        else:
+            notes.append(f"{same}; any other is valid for its own comparison, at every look" if others else same)
         title = f"{factor} alone{f': {place}' if place else ''}"
-        yield Table(("", *(each.pair.name for each in mine)), rows, title, notes)
-
-
-def _valid(compared: Sequence[Compared], baseline: str) -> str:
-    """What the intervals of a table hold for: those against the baseline stand elsewhere, too, and are the same."""
-    alone = "each interval is valid for its own comparison, at every look"
-    if all(each.pair.against != baseline for each in compared):
-        return alone
-    same = f"intervals against {baseline} are those of the verdicts and of the other responses"
-    rest = any(each.pair.against != baseline for each in compared)
-    return f"{same}; any other is valid for its own comparison, at every look" if rest else same
+        yield Table(("", *(each.pair.name for each in mine)), cells, title, notes)
 
 
 def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> str:
@@ -184,57 +183,32 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
     return f"against {pair.other}: {text}"
 
 
-def _cell(findings: "Findings", mine: Compared, name: str) -> str:
-    effect = next((each for each in mine.effects if each.response == name), None)
-    return words.MISSING if effect is None else words.effect(effect, findings.responses[name])
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(factorial_of)
+def _one_factor(found: Compared) -> dict[str, object]:
     return {
-        "beside": {
-            "factors": None
-            if found is None
-            else {
-                "main": [_values(each) for each in found.main],
-                "interactions": [_values(each) for each in found.interactions],
-                "confounded": list(found.confounded),
+        "factor": found.pair.factor,
+        "treatment": found.pair.treatment,
+        "against": found.pair.against,
+        "condition": found.condition,
+        "covariate": found.covariate,
+        "effects": {
+            effect.response: {
+                "scale": effect.scale,
+                "blocks": effect.blocks,
+                "estimate": effect.estimate,
+                "low": effect.low if effect.bounded else None,
+                "high": effect.high if effect.bounded else None,
+                "level": effect.level,
             }
+            for effect in found.effects
         },
-        "one_factor": [
-            {
-                "factor": each.pair.factor,
-                "treatment": each.pair.treatment,
-                "against": each.pair.against,
-                "condition": each.condition,
-                "covariate": each.covariate,
-                "effects": {
-                    effect.response: {
-                        "scale": effect.scale,
-                        "blocks": effect.blocks,
-                        "estimate": effect.estimate,
-                        "low": effect.low if effect.bounded else None,
-                        "high": effect.high if effect.bounded else None,
-                        "level": effect.level,
-                    }
-                    for effect in each.effects
-                },
-                "sentence": each.sentence,
-            }
-            for each in findings.once(compared)
-        ],
+        "sentence": found.sentence,
     }
 
 
 def _values(effect: Effect) -> dict[str, Any]:
     low, high = (effect.low, effect.high) if effect.bounded else (None, None)
     numbers = {"blocks": effect.blocks, "estimate": effect.estimate, "low": low, "high": high}
-    return {**place_values(effect), **numbers, "level": effect.level, "method": effect.method}
+    return {**effect.place._asdict(), **numbers, "level": effect.level, "method": effect.method}
 
 
-def _brief(findings: "Findings") -> str:
-    named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
-    return f"{joined(named)}, each by itself, with the others held" if named else ""
-
-
-SECTION = Section("factors", "Effects of each factor", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("factors", "Effects of each factor", _describe, secondary=True)

@@ -2,9 +2,15 @@
 
 Everything comes from the run directory and the analysis; nothing here touches the machine, so a record made elsewhere
 reads the same. What one section alone needs it computes itself, kept by `Findings.once`.
+
+Python's search for cyclic garbage can be paused meanwhile: a large run is a million small values without cycles, and
+the search takes longer than the analysis itself (benchmarks/analysis_scale.py). For a command that ends soon, or around
+one report: what was made meanwhile is never searched, and freed as usual when nothing refers to it.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import gc
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -25,16 +31,18 @@ from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
 from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
-from pgassay.record.journal import Decision, Kind, Step, decisions_in, extended_in, horizon_in
+from pgassay.record.journal import Kind, Step, decisions_in, extended_in, horizon_in
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, likeness, power_cuts, published, scaling, service_times, words
+from pgassay.report import bottleneck, curves, disk, drives, likeness, power_cuts, published, words
+from pgassay.report.bottleneck import Processors
+from pgassay.report.curves import Scaling
 from pgassay.report.regimes import regimes_of
 from pgassay.report.seconds import Seconds, courses_of, has_seconds
-from pgassay.report.trials import cause, failures
+from pgassay.report.trials import cause, failures, grouped
 from pgassay.study.findings import Severity
-from pgassay.study.levels import Place
+from pgassay.study.levels import Level, Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 from pgassay.study.thresholds import Limit, Threshold, resolve
@@ -62,7 +70,7 @@ class Findings:
     ) -> None:
         """`disk` is what a disk study measured of the drive, None for what the record took along.
 
-        `weigh` are thresholds beside those of the study; `hosts` takes the blocks of these hosts of a fleet alone.
+        `weigh` are thresholds besides the study's own; `hosts` takes the blocks of these hosts of a fleet alone.
         """
         self.run = run
         self.hosts = hosts
@@ -126,7 +134,7 @@ class Findings:
 
     @cached_property
     def limits(self) -> tuple[Limit, ...]:
-        """The thresholds of the study and those asked for beside it; raises `UsageError` where one cannot be."""
+        """The thresholds of the study and those asked for in addition; raises `UsageError` where one cannot be."""
         return resolve(
             (*self.study.decide, *self._weigh),
             tuple(self.responses.values()),
@@ -150,14 +158,9 @@ class Findings:
         return tuple(trial for trial in self.trials if trial.status is Status.OUTCOME)
 
     @cached_property
-    def decisions(self) -> tuple[Decision, ...]:
-        """Every decision of the design, as the journal holds them: drops, stops, repetitions."""
-        return decisions_in(self.run.journal)
-
-    @cached_property
     def dropped(self) -> Mapping[str, str]:
         """Arms that left without a verdict, with the reason: they failed, or were set aside; settled ones have one."""
-        drops = {each.arm: each.reason for each in self.decisions if each.step is Step.DROP}
+        drops = {each.arm: each.reason for each in decisions_in(self.run.journal) if each.step is Step.DROP}
         return {arm: reason for arm, reason in drops.items() if not reason.startswith(SETTLED)}
 
     @property
@@ -232,7 +235,7 @@ class Findings:
     def _family(self, response: Response) -> int:
         """How many comparisons share an error rate with those of `response`: the same wherever a page shows them.
 
-        The primary's are one, those that the run was to settle beside it another, as the design judged them; costs are
+        The primary's are one, those that the run was to settle with it another, as the design judged them; costs are
         the third, other secondary responses the fourth. A comparison of any other response stands for itself.
         """
         if (deciding := family(self.study, response.name)) is not None:
@@ -248,21 +251,24 @@ class Findings:
         return [arm.place for arm in self.study.arms]
 
     @cached_property
+    def levels(self) -> Mapping[Place, Mapping[str, Level]]:
+        """The levels of each arm, those that the study fixes among them."""
+        return {arm.place: self.study.levels_of(arm) for arm in self.study.arms}
+
+    @cached_property
     def service_errors(self) -> Errors:
         """How far emulated drives were from their service times, by place."""
-        return service_times.errors_of(self.trials)
+        return drives.errors_of(self.trials)
 
     def judged(self, response: Response) -> tuple[Judged, ...]:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
-        compared = map(self._with_failed_baseline, self.effects(response))
-        return tuple(Judged(effect, self._verdict(effect, response)) for effect in compared)
-
-    def _with_failed_baseline(self, effect: Effect) -> Effect:
-        """Without a baseline there is nothing to compare with, however well the treatment ran."""
-        baseline = effect.place._replace(treatment=self.baseline)
-        if effect.refused or baseline not in self.failures:
-            return effect
-        return replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
+        found = []
+        for effect in self.effects(response):
+            baseline = effect.place._replace(treatment=self.baseline)
+            if not effect.refused and baseline in self.failures:  # nothing to compare with, however well it ran
+                effect = replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
+            found.append(Judged(effect, self._verdict(effect, response)))
+        return tuple(found)
 
     def _verdict(self, effect: Effect, response: Response) -> Verdict:
         design, failure = self.study.design, self.failure(effect.place)
@@ -272,7 +278,7 @@ class Findings:
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
             return of_others(found, effect, self.objections(response))
-        return likeness.labelled(self, service_times.labelled(self.study, response, effect, found, self.service_errors))
+        return likeness.labelled(self, drives.labelled(self.study, response, effect, found, self.service_errors))
 
     def objections(self, response: Response) -> Sequence[str]:
         """Lint's reasons against a verdict on runs that others made; what verdicts themselves respect is left out."""
@@ -304,7 +310,6 @@ class Findings:
 
     @cached_property
     def _costs_beside(self) -> tuple[Effect, ...]:
-        """The family of all costs but those that decide when the run ends."""
         named = (name for name, response in self.responses.items() if response.cost)
         observed = {name: self.observations(name) for name in named if family(self.study, name) is None}
         declared, most = tuple(self.responses.values()), self.study.design.blocks_max
@@ -315,9 +320,7 @@ class Findings:
         """Which costs moved with the primary, a sentence for each treatment; none for space, which nothing pays for."""
         if self.primary.unit in words.BYTES and not self.primary.cost:
             return ()
-        costs: dict[Place, list[Effect]] = {}
-        for cost in self.costs:
-            costs.setdefault(cost.place, []).append(cost)
+        costs = grouped(self.costs, lambda cost: cost.place)
         declared = tuple(self.responses.values())
         work = self.work.name
         return tuple(explain(each.effect, costs.get(each.effect.place, ()), declared, work) for each in self.verdicts)
@@ -335,30 +338,22 @@ class Findings:
     @cached_property
     def curves(self) -> tuple[Curve, ...]:
         """The primary along the covariates; empty without any."""
-        return curves.curves_of(self.study, self.observations(self.primary.name), self.primary, self.looks)
+        return curves.curves_of(self)
 
     @cached_property
-    def processors(self) -> scaling.Processors:
+    def processors(self) -> Processors:
         """Of the machine that the record was made on."""
-        return scaling.processors_of(self.run.host)
+        return bottleneck.processors_of(self.run.host)
 
     @cached_property
-    def scalings(self) -> tuple[scaling.Scaling, ...]:
+    def scalings(self) -> tuple[Scaling, ...]:
         """Kink and Universal Scalability Law of each curve over clients; empty for other covariates."""
-        return self._scalings(self.primary.name)
+        return curves.scalings(self, self.primary.name)
 
     @cached_property
-    def yardsticks(self) -> tuple[scaling.Scaling, ...]:
+    def yardsticks(self) -> tuple[Scaling, ...]:
         """The same fits of the CPU yardstick; empty where it was not measured."""
-        if scaling.YARDSTICK not in self.responses:
-            return ()
-        return self._scalings(scaling.YARDSTICK)
-
-    def _scalings(self, response: str) -> tuple[scaling.Scaling, ...]:
-        scales = self.run.header.scales
-        if not scaling.is_scaled(self.study, scales):
-            return ()
-        return scaling.scalings(self.study, self.observations(response), self.processors)
+        return curves.scalings(self, curves.YARDSTICK) if curves.YARDSTICK in self.responses else ()
 
     @cached_property
     def bottlenecks(self) -> tuple[bottleneck.Diagnosed, ...]:
@@ -424,3 +419,16 @@ class Findings:
 def failed(reason: str | None) -> str | None:
     """Why a treatment was dropped, where it failed; one that was set aside keeps the verdict that it has."""
     return None if reason is None or reason.startswith(SET_ASIDE) else reason
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """Pause it; if it was off already it stays off."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.freeze()
+            gc.enable()

@@ -3,6 +3,11 @@
 What power cuts did comes first in every run that has some. For a study that compares, the answer is its verdicts
 (`answer`). For covariates alone it is the highest point of the curve, how well that is known and what stops the load
 there. For a drive it is what that drive does at most.
+
+The strongest reasons behind a verdict are for who reads no further: what surely changed, or else what stops the load.
+Of the costs of a transaction those that an administrator pays for come first, each once, where it changed most: an
+association and no proof, as everywhere (`analysis.explanation`). What the advice gives a reason to take stands with the
+steps that it takes, and what they risk.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,19 +18,33 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
-from pgassay.analysis.curves import Curve, Point
+from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import negligible
+from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
-from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
-from pgassay.report.adoption import crash_risks, durability_traded
-from pgassay.report.advice import by_thresholds, going_on
-from pgassay.report.answer import headline
-from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
-from pgassay.report.section import Badges, Block, Section, Sentences, Surface
-from pgassay.report.service_times import made_by
+from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, statements, words
+from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
+from pgassay.report.answer import (
+    PAID,
+    PAID_FIRST,
+    SAME,
+    Case,
+    Change,
+    Disturbed,
+    Headline,
+    by_thresholds,
+    choices,
+    found_of,
+    going_on,
+    headline,
+    joined,
+    listed,
+)
+from pgassay.report.drives import made_by
+from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
+from pgassay.report.trials import of_regime
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -33,17 +52,6 @@ from pgassay.study.units import format_bytes
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-_COSTS = (
-    "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
-    "disk_written_bytes_per_transaction",
-)  # fmt: skip
-"""Costs that a DBA pays for; the first that moved stands beside the secondary responses."""
-_SAME: Mapping[str, Sequence[str]] = {
-    "database_bytes": ("table_bytes", "index_bytes"),
-    "physical_bytes": ("database_bytes", "table_bytes", "index_bytes"),
-    "latency_p99_ms": ("latency_ms", "latency_p50_ms", "latency_p95_ms"),
-}
-"""A response and those that say the same again: one of them is enough for a headline."""
 _LOAD = {
     "load.scale": "scale", "load.warehouses": "warehouses", "load.tables": "tables", "load.rows": "rows each",
     "load.size": "table of", "load.file_size": "file of", "load.clients": "clients", "load.threads": "threads",
@@ -86,7 +94,7 @@ class Facts:
 def headline_of(findings: "Findings") -> Headline:
     """The headline of a run."""
     if findings.unmeasured:
-        return Headline([findings.unmeasured], ())
+        return Headline([findings.unmeasured])
     cuts = power_cuts.headline(findings)
     if cuts is not None and power_cuts.decide(findings):
         return cuts
@@ -98,12 +106,12 @@ def headline_of(findings: "Findings") -> Headline:
         return found
     # No badges: they would stand before what power cuts did, and are about the rest alone.
     first, *others = found.sentences
-    return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others), (*cuts.figures, *found.figures))
+    return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others))
 
 
 def case_of(findings: "Findings") -> Case:
     """What the headline of a run that compares is made of."""
-    study = findings.study
+    study, discarded, every = findings.study, len(findings.discarded), len(findings.trials)
     return Case(
         primary=findings.primary,
         baseline=findings.baseline,
@@ -111,7 +119,7 @@ def case_of(findings: "Findings") -> Case:
         changes=tuple(changes(findings)),
         recommended=_recommended(findings),
         unresolved=tuple(unresolved(findings)),
-        disturbed=_disturbed(findings),
+        disturbed=Disturbed(discarded, every) if discarded > _MANY * every else None,
         standings=decide.standings(findings),
         label=label(findings),
         unsafe=[each.name for each in study.treatments if crash_risks(each.levels)],
@@ -200,81 +208,58 @@ def changes(findings: "Findings") -> Iterator[Change]:
         if each.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT) and each.effect.informative
     ]
     names = {each.response.name for each in named}
-    again = {other for name in names for other in _SAME.get(name, ())}
-    yield from _cost(findings, {*names, findings.study.primary}, failed)
+    again = {other for name in names for other in SAME.get(name, ())}
+    for name in PAID:
+        moved = [
+            Change(findings.responses[name], effect)
+            for effect in findings.costs
+            if effect.response == name and effect.place not in failed and _moved(findings, effect)
+        ]
+        if moved and name not in (*names, findings.study.primary):
+            yield from moved
+            break
     yield from (each for each in named if each.response.name not in again)
 
 
 def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:
     """Secondary responses of which nothing is known yet though there are blocks enough, with their treatments."""
     named = {response.name for response, _ in findings.secondary_verdicts}
-    again = {other for name in named for other in _SAME.get(name, ())}
+    again = {other for name in named for other in SAME.get(name, ())}
     for response, judged in findings.secondary_verdicts:
         still = [each for each in judged if each.verdict.kind is Kind.UNRESOLVED and each.effect.blocks >= FIRST_LOOK]
         if still and response.name not in again:
             yield response, {each.effect.treatment for each in still}
 
 
-def _disturbed(findings: "Findings") -> Disturbed | None:
-    """How many trials were discarded, where that is more than a tenth."""
-    lost, every = len(findings.discarded), len(findings.trials)
-    return Disturbed(lost, every) if lost > _MANY * every else None
-
-
-def _cost(findings: "Findings", named_already: set[str], failed: set[Any]) -> Iterator[Change]:
-    for name in _COSTS:
-        moved = [
-            Change(findings.responses[name], effect)
-            for effect in findings.costs
-            if effect.response == name and effect.place not in failed and _moved(findings, effect)
-        ]
-        if moved and name not in named_already:
-            yield from moved
-            return
-
-
 def _moved(findings: "Findings", effect: Effect) -> bool:
-    design = findings.study.design
-    kind = verdict(
-        effect, findings.responses[effect.response], resolution=design.resolution, blocks_max=design.blocks_max
-    ).kind
-    if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative:
-        return False
-    if negligible(effect, findings.responses[effect.response]):
+    design, response = findings.study.design, findings.responses[effect.response]
+    kind = verdict(effect, response, resolution=design.resolution, blocks_max=design.blocks_max).kind
+    if kind not in (Kind.BETTER, Kind.WORSE) or not effect.informative or negligible(effect, response):
         return False
     return effect.scale is Scale.DIFFERENCE or abs(log(effect.estimate)) > log(1.0 + design.resolution)
 
 
 def of_curves(findings: "Findings") -> Headline:
     """The headline of a study without comparisons: the best that was measured, how well it is known, what to do."""
-    text = Text()
     head = f"{place}, " if (place := label(findings)) else ""
-    capacities = disk.best(findings.trials)
-    if capacities:
-        first = head + _of_drive(capacities, text)
+    if capacities := disk.best(findings.trials):
+        first = f"in a second this drive at most {joined([_at_most(*each) for each in capacities.items()])}"
     else:
-        ranked = [each for curve in findings.curves if (each := _best(curve, findings.primary))]
-        if not ranked:
-            return Headline([f"{head}nothing was measured yet"], ())
-        first = head + "; ".join(_peak(findings, *each, text) for each in ranked[:_CURVES_MAX])
-        if len(ranked) > _CURVES_MAX:
-            rest = len(ranked) - _CURVES_MAX
-            first += f"; {text.count(rest, 'curves that are not named')} more {plural('curve', rest)} below"
-    sentences = [first, _known(findings, text), _then(findings, text)]
-    return Headline([each for each in sentences if each], text.figures)
+        peaks = [each for curve in findings.curves if (each := _peak(findings, curve))]
+        if not peaks:
+            return Headline([f"{head}nothing was measured yet"])
+        first = "; ".join(peaks[:_CURVES_MAX])
+        if len(peaks) > _CURVES_MAX:
+            rest = len(peaks) - _CURVES_MAX
+            first += f"; {rest} more {plural('curve', rest)} below"
+    return Headline([each for each in (head + first, _known(findings), _then(findings)) if each])
 
 
-def _of_drive(found: Mapping[Resource, tuple[float, str]], text: Text) -> str:
-    """What a drive does at most, of each kind."""
-    parts = []
-    for resource, (value, _) in found.items():
-        what = f"{resource.value}, a second"
-        if resource is Resource.WRITTEN_BYTES:
-            parts.append(f"writes {text.number(_bytes(value), value, what)}")
-        else:
-            does = "reads" if resource is Resource.READS else "flushes"
-            parts.append(f"{does} {text.number(rounded(value), value, what)} times")
-    return f"in a second this drive at most {joined(parts)}"
+def _at_most(resource: Resource, found: tuple[float, str]) -> str:
+    value, _ = found
+    if resource is Resource.WRITTEN_BYTES:
+        return f"writes {_bytes(value)}"
+    return f"{'reads' if resource is Resource.READS else 'flushes'} {rounded(value)} times"
 
 
 def _bytes(value: float) -> str:
@@ -283,98 +268,77 @@ def _bytes(value: float) -> str:
     return f"{rounded(value / divisor)} {step}"
 
 
-def _best(curve: Curve, response: Response) -> tuple[Curve, Point] | None:
-    points = [point for point in curve.points if point.value == point.value]
+def _peak(findings: "Findings", curve: Curve) -> str:
+    """The best point of a curve, with its interval and what stops the load there; empty where none was measured."""
+    response, points = findings.primary, [point for point in curve.points if point.value == point.value]
     if not points:
-        return None
-    chosen = min if response.better is Better.LOWER else max
-    return curve, chosen(points, key=lambda point: point.value)
-
-
-def _peak(findings: "Findings", curve: Curve, point: Point, text: Text) -> str:
-    """The best point of a curve, with its interval and what stops the load there."""
-    response, what = findings.primary, f"{findings.primary.name} {words.place(curve.treatment, curve.condition)}"
-    least = "lowest" if response.better is Better.LOWER else "highest"
-    value = _quantity(point.value, response, text, what)
-    shown = ""
+        return ""
+    least = response.better is Better.LOWER
+    point = (min if least else max)(points, key=lambda point: point.value)
+    written = _bytes if response.unit in words.BYTES else rounded
+    value, shown = written(point.value), ""
     if curves.has_band(point, response.scale):
-        ends = [
-            _number(end, response, text, f"{what}, {name}") for end, name in ((point.low, "low"), (point.high, "high"))
-        ]
-        shown = f" (between {ends[0]} and {ends[1]})"
-    where = words.place(curve.treatment, curve.condition)
-    stops = next(
-        (
-            each.diagnosis.cause
-            for each in findings.bottlenecks
-            if (each.treatment, each.condition, each.covariate) == (curve.treatment, curve.condition, point.covariate)
-        ),
-        "",
-    )
-    stopped = f", bottleneck: {stops}" if stops else ""
-    return f"{where}{': ' if where else ''}{least} measured {value}{shown} at {point.covariate}{stopped}"
-
-
-def _number(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _bytes(value) if response.unit in words.BYTES else rounded(value)
-    return text.number(shown, value, what)
-
-
-def _quantity(value: float, response: Response, text: Text, what: str) -> str:
-    shown = _number(value, response, text, what)
+        shown = f" (between {written(point.low)} and {written(point.high)})"
     if response.unit in ("1/s", "count"):
-        return f"{shown} {response.title}"
-    return f"{response.title} {shown} {words.unit(response) if response.unit not in words.BYTES else ''}".strip()
+        value = f"{value} {response.title}"
+    else:
+        unit = "" if response.unit in words.BYTES else words.unit(response)
+        value = f"{response.title} {value} {unit}".strip()
+    spot = (curve.treatment, curve.condition, point.covariate)
+    same = (one for one in findings.bottlenecks if (one.treatment, one.condition, one.covariate) == spot)
+    stops = next((f", bottleneck: {one.diagnosis.cause}" for one in same), "")
+    where = words.place(curve.treatment, curve.condition)
+    found = f"{'lowest' if least else 'highest'} measured {value}{shown} at {point.covariate}{stops}"
+    return f"{where}: {found}" if where else found
 
 
-def _known(findings: "Findings", text: Text) -> str:
-    """How many points are known to the asked resolution."""
+def _known(findings: "Findings") -> str:
     points = [point for curve in findings.curves for point in curve.points]
     resolution = findings.study.design.resolution
-    asked = text.number(f"{resolution * 100:.3g}", resolution, "the asked resolution")
+    asked = f"±{resolution * 100:.3g} %"
     if not any(point.bounded for point in points):
         most = max((point.blocks for point in points), default=0)
-        takes = text.count(FIRST_LOOK, "blocks that an interval takes")
-        run = f"{text.count(most, 'blocks of a point')} {'counts' if most == 1 else 'count'} so far"
-        return f"no point has an interval yet: it takes {takes} blocks, and {run}"
+        run = f"{most} {'counts' if most == 1 else 'count'} so far"
+        return f"no point has an interval yet: it takes {FIRST_LOOK} blocks, and {run}"
     good = sum(
         point.high / point.value - 1.0 <= resolution
         for point in points
         if point.value > 0.0 and point.bounded and curves.has_band(point, Scale.RATIO)
     )
     if good == len(points):
-        return f"every point is known to ±{asked} %"
-    known = text.count(good, f"points known to ±{asked} %")
-    return f"{known} of {text.count(len(points), 'points')} points {'is' if good == 1 else 'are'} known to ±{asked} %"
+        return f"every point is known to {asked}"
+    return f"{good} of {len(points)} points {'is' if good == 1 else 'are'} known to {asked}"
 
 
-def _then(findings: "Findings", text: Text) -> str:
+def _then(findings: "Findings") -> str:
     """Where the curves surely bend, or what a disk study saw of caches; before five blocks what an interval takes."""
     if found := decide.standings(findings):
-        return by_thresholds(found, text)
+        return by_thresholds(found)
     if findings.disk_signs:
-        return "; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs[:1]))
-    points = [point for curve in findings.curves for point in curve.points]
-    most = max((point.blocks for point in points), default=0)
+        return findings.disk_signs[0][1]
+    most = max((point.blocks for curve in findings.curves for point in curve.points), default=0)
     if most < FIRST_LOOK and findings.finished and not findings.imported:
-        more = FIRST_LOOK - most
-        blocks = f"{text.count(more, 'more blocks')} more {plural('block', more)}"
-        return f"{going_on(extensible(findings))}: it takes at least {blocks}"
+        more = words.counted(FIRST_LOOK - most, "more block")
+        return f"{going_on(extensible(findings))}: it takes at least {more}"
     bends = []
     for each in findings.scalings:
         kink = each.usable_kink
         if kink is not None and kink.located:
             where = words.place(each.treatment, each.condition) or "the curve"
-            at = [text.number(rounded(v), v, f"kink of {where}") for v in (kink.at.value, kink.at.low, kink.at.high)]
-            bends.append(f"{where} bends at {at[0]} (between {at[1]} and {at[2]}) clients")
+            at, low, high = map(rounded, (kink.at.value, kink.at.low, kink.at.high))
+            bends.append(f"{where} bends at {at} (between {low} and {high}) clients")
     return "; ".join(bends[:_CURVES_MAX])
 
 
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
-    windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
+    windows = of_regime(findings.trials, "window_s")
+    known = findings.run.host.get("postgres")  # of every server under test: `15.18`
+    servers = known if isinstance(known, list) else []
+    texts = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
+    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in texts)
     return Facts(
-        postgresql=_versions(findings.run.host),
+        postgresql=list(dict.fromkeys(number for number in numbers if number)),
         machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
@@ -385,16 +349,6 @@ def facts(findings: "Findings") -> Facts:
         source="imported" if findings.imported else "",
         hosts=len({trial.host for trial in findings.trials if trial.host}),
     )
-
-
-def _versions(host: Mapping[str, Any]) -> Sequence[str]:
-    """`15.18`, of every server under test."""
-    known = host.get("postgres")
-    found = (
-        [str(each.get("version", "")) for each in known if isinstance(each, Mapping)] if isinstance(known, list) else []
-    )
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in found)
-    return list(dict.fromkeys(number for number in numbers if number))
 
 
 def machine(host: Mapping[str, Any]) -> str:
@@ -432,25 +386,86 @@ def _with_commas(typed: str) -> str:
     return f"{int(typed):,}" if typed.isascii() and typed.isdigit() else typed
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(headline_of)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found, about = headline_of(findings), facts(findings)
+    answer = {
+        "sentences": [words.sentence(each) for each in found.sentences],
+        "facts": {**asdict(about), "line": about.line},
+    }
+    yield Values({"headline": answer})
     if found.badges:
         where = label(findings)
         yield Badges(f"{where}, against {findings.baseline}" if where else f"against {findings.baseline}", found.badges)
-        yield Sentences(found.beside, on=Surface.PAGE)
+        yield Sentences(found.rest, on=Surface.PAGE)
     yield Sentences(found.sentences, on=Surface.TERMINAL if found.badges else Surface.BOTH)
-    yield Sentences((findings.once(facts).line,), small=True)
+    yield Sentences((about.line,), small=True)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found, about = findings.once(headline_of), findings.once(facts)
-    return {
-        "headline": {
-            "sentences": [words.sentence(each) for each in found.sentences],
-            "figures": [asdict(each) for each in found.figures],
-            "facts": {**asdict(about), "line": about.line},
-        }
-    }
+SECTION = Section("headline", "Answer", _describe, open=True)
+
+SHOWN = 3
+"""Reasons, for who reads no further."""
 
 
-SECTION = Section("headline", "Answer", _blocks, _plain, open=True)
+def reasons(findings: "Findings") -> tuple[str, ...]:
+    """At most three, the strongest first; none where nothing surely changed and no bottleneck is known.
+
+    None of power cuts, too, where speed is not what is judged.
+    """
+    if power_cuts.decide(findings):
+        return ()
+    changed = tuple(cost_changes(findings))
+    stops = tuple(bottleneck.stops(findings))
+    if not changed:
+        return stops[:SHOWN]
+    return (*changed[: SHOWN - 1], *stops[:1], *changed[SHOWN - 1 :])[:SHOWN]
+
+
+def cost_changes(findings: "Findings") -> Iterator[str]:
+    """Every cost that surely changed, where it changed most."""
+    moved: dict[str, Effect] = {}
+    for cost in findings.costs:
+        if cost.response == findings.study.primary:  # the verdict says it, and it is not its own reason
+            continue
+        known = moved.get(cost.response)
+        if moved_surely(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
+            moved[cost.response] = cost
+    for cost in sorted(moved.values(), key=lambda cost: (cost.response not in PAID_FIRST, -size(cost))):
+        response = findings.responses[cost.response]
+        yield f"{response.title} {amount(cost, response)} with {cost.place.name}"
+
+
+def _applying(findings: "Findings") -> Iterator[Part]:
+    """The treatments that the advice names, each once with what was found of it and how to apply it, or why none."""
+    case = findings.once(case_of) if findings.verdicts else None
+    if case is None or not (taken := choices(case)):
+        why = _nothing_to_apply(findings)
+        yield Brief(why)
+        yield Sentences((why,))
+        return
+    yield Brief(f"how to set {listed(taken, 'or')}, and what that risks")
+    treatments = {each.name: each for each in findings.study.treatments}
+    for name in taken:
+        mine = [each for each in findings.verdicts if each.effect.treatment == name]
+        won = [each for each in mine if each.verdict.kind is Kind.BETTER]
+        about = []
+        for each in won or mine:
+            place = words.place(each.effect.condition, each.effect.covariate)
+            said = each.verdict.text if won else ", ".join(found_of(case, each))
+            about.append(f"{place}: {said}" if place else said)
+        adopted = adopted_by(trial for trial in findings.trials if trial.treatment == name)
+        yield Listing(name, advice(treatments[name], adopted), "; ".join(about))
+
+
+def _nothing_to_apply(findings: "Findings") -> str:
+    if len(findings.study.treatments) < 2:
+        return "one treatment was run, so there is nothing to choose between"
+    better = {each.effect.treatment for each in findings.verdicts if each.verdict.kind is Kind.BETTER}
+    if not better:
+        return f"no treatment was shown to be better than {findings.baseline}, so there is nothing to apply"
+    unsafe = better <= {*findings.once(case_of).unsafe}
+    why = "is not crash-safe" if unsafe else "does not pass your thresholds, or answers statements otherwise"
+    return f"none of these treatments is one to recommend: what was better {why}"
+
+
+APPLYING = Section("apply", "Applying it", _applying, link="Applying it", on=Surface.PAGE)

@@ -11,11 +11,6 @@ from pgassay.analysis.effects import Effect
 from pgassay.outgoing import in_ascii, values
 
 
-def place_values(effect: Effect) -> dict[str, Any]:
-    """Where an effect is: treatment, condition and covariate, empty texts where a study has none."""
-    return {"treatment": effect.treatment, "condition": effect.condition, "covariate": effect.covariate}
-
-
 def effect_values(effect: Effect) -> dict[str, Any]:
     """An effect with its place; `low` and `high` are null where it has no interval yet.
 
@@ -23,7 +18,7 @@ def effect_values(effect: Effect) -> dict[str, Any]:
     the ends that equivalence was judged by, in records of the rules that took others.
     """
     return {
-        **place_values(effect),
+        **effect.place._asdict(),
         "response": effect.response,
         "scale": effect.scale,
         "blocks": effect.blocks,

@@ -5,15 +5,15 @@ as fast as it goes. Where too little of it is alike, the words of each verdict e
 figures were compared before the run began (`record.likeness`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.record.ask import Likeness, StatementPair, likeness
+from pgassay.record.ask import Likeness, likeness
 from pgassay.report import words
-from pgassay.report.section import Block, Cell, Section, Sentences, Table
+from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Table, Values
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -44,18 +44,20 @@ def labelled(findings: "Findings", found: Verdict) -> Verdict:
     return replace(found, text=f"{found.text} ({said})") if said else found
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     found = findings.once(of_run)
     if found is None:
         return
+    yield Values({"likeness": {"score": found.score, "unlike": found.unlike, **asdict(found)}})
     if found.score is None:
         yield Sentences(("the load was played once on the baseline, and nothing of it could be compared",))
         return
-    least = per_cent(found.enough)
+    yield Brief(f"{per_cent(found.score)} like the source's load")
     yield Sentences(
         (
             f"the load, played once on the baseline before the run, is {per_cent(found.score)} like the source's, the"
-            f" mean of the parts that count and at most the share that is played; below {least} it is called unlike",
+            " mean of the parts that count and at most the share that is played; below"
+            f" {per_cent(found.enough)} it is called unlike",
         )
     )
     rows: list[tuple[str | Cell, ...]] = [
@@ -63,7 +65,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
             Cell(each.name, "" if each.counts else "at most" if each.caps else "not counted"),
             _figure(each.source, each.unit),
             _figure(each.here, each.unit),
-            words.MISSING if each.likeness is None else per_cent(each.likeness),
+            words.share(each.likeness, 0),
         )
         for each in found.parts
     ]
@@ -73,17 +75,14 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         cells = [
             (
                 " ".join(each.text.split())[:_TEXT_MAX],
-                *(f"{one:.1%} → {other:.1%}" for one, other in _shares(each)),
+                f"{each.source_calls:.1%} → {each.here_calls:.1%}",
+                f"{each.source_time:.1%} → {each.here_time:.1%}",
                 f"{_milliseconds(each.source_ms)} → {_milliseconds(each.here_ms)}",
             )
             for each in far
         ]
         head = ("statement", "of all calls", "of all time", "mean of a call")
         yield Table(head, cells, f"Statements that differ most, of {len(found.statements)}", texts=True, whole=True)
-
-
-def _shares(pair: StatementPair) -> tuple[tuple[float, float], tuple[float, float]]:
-    return (pair.source_calls, pair.here_calls), (pair.source_time, pair.here_time)
 
 
 def _milliseconds(value: float | None) -> str:
@@ -96,16 +95,4 @@ def _figure(value: float | None, unit: str) -> str:
     return f"{value:.1%}" if unit == "share" else f"{words.number(value)} {unit}".strip()
 
 
-def _brief(findings: "Findings") -> str:
-    found = findings.once(of_run)
-    return "" if found is None or found.score is None else f"{per_cent(found.score)} like the source's load"
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(of_run)
-    if found is None:
-        return {}
-    return {"likeness": {"score": found.score, "unlike": found.unlike, **asdict(found)}}
-
-
-SECTION = Section("likeness", "Likeness to the source's load", _blocks, _plain, link="Likeness", brief=_brief)
+SECTION = Section("likeness", "Likeness to the source's load", _describe, link="Likeness")

@@ -6,15 +6,14 @@ use takes longer. It is an upper bound of what the cable itself costs, since bot
 with `load.host = ["loopback", …]` measures what they take without a cable.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.numbers import per_cent
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.bottleneck import trips_of
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_arm, load_level, middle
 from pgassay.study.responses import Status
 
@@ -36,7 +35,7 @@ _NOTES = (
 
 
 @dataclass(frozen=True)
-class Way:
+class NetworkPath:
     """Medians of one treatment, condition and covariate point; None for what is not known.
 
     `latency_share` is what a transaction's round trips take of its mean latency. It is above 1 where an idle
@@ -58,8 +57,13 @@ class Way:
     clock_offset_us: float | None
     clock_error_us: float | None
 
+    @property
+    def place(self) -> str:
+        """Treatment, condition and covariate; `the load` where the study has none of them."""
+        return words.place(self.treatment, self.condition, self.covariate) or "the load"
 
-def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
+
+def paths(trials: Sequence[TrialRecord]) -> tuple[NetworkPath, ...]:
     """Every arm whose load reached its server over a network, in the order of the trials."""
     found = []
     for place, mine in by_arm(trial for trial in trials if trial.status is Status.VALID).items():
@@ -69,76 +73,49 @@ def ways(trials: Sequence[TrialRecord]) -> tuple[Way, ...]:
             continue
         trips, latency_ms = trips_of(medians, _RATE), medians[_LATENCY]
         share = trips * trip_us / (latency_ms * 1e3) if trips is not None and latency_ms else None
-        found.append(Way(
+        found.append(NetworkPath(
             *place, load_level(mine[0], "host", ""), trip_us, medians[_SHORTEST], trips, medians[_RATE], latency_ms,
             share, medians[_CLIENT_BUSY], medians[_SERVER_BUSY], medians[_OFFSET], medians[_ERROR],
         ))  # fmt: skip
     return tuple(found)
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    found = findings.once(_of_run)
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = paths(findings.run.trials)
     if not found:
         return
+    yield Values({"network": [asdict(each) for each in found]})
+    known = [each for each in found if each.latency_share is not None]
+    if known:
+        most = max(known, key=lambda each: each.latency_share or 0.0)
+        trips, trip_us = words.number(most.trips_per_transaction), words.number(most.round_trip_us)
+        said = f"{trips} round trips of {trip_us} us take {words.share(most.latency_share)} of a latency"
+        yield Brief(said if len(found) == 1 else f"{said} with {most.place}, where they take most")
     head = [
         "", "host of the load", "round trip, us", "shortest, us", "trips", "latency, ms", "on the way", "client busy",
         "server's machine busy",
     ]  # fmt: skip
     rows = [
         [
-            _named(each), each.load_host or words.MISSING, words.number(each.round_trip_us),
+            each.place, each.load_host or words.MISSING, words.number(each.round_trip_us),
             words.number(each.shortest_trip_us), words.number(each.trips_per_transaction),
-            words.number(each.latency_ms), _share(each.latency_share), _share(each.client_busy_share),
-            _share(each.server_busy_share),
+            words.number(each.latency_ms), words.share(each.latency_share), words.share(each.client_busy_share),
+            words.share(each.server_busy_share),
         ]
         for each in found
     ]  # fmt: skip
-    yield Table(head, rows, notes=(*_NOTES, *_clocks(found)))
-
-
-def _of_run(findings: "Findings") -> tuple[Way, ...]:
-    return ways(findings.run.trials)
-
-
-def _named(way: Way) -> str:
-    return words.place(way.treatment, way.condition, way.covariate) or "the load"
-
-
-def _share(value: float | None) -> str:
-    return words.MISSING if value is None else per_cent(value, 1)
-
-
-def _clocks(found: Sequence[Way]) -> Iterator[str]:
-    """How far the clocks of two machines were apart at most, since seconds of the load's log are put into ours."""
-    known = [
+    notes = [*_NOTES]
+    if clocks := [
         (abs(each.clock_offset_us), each.clock_error_us)
         for each in found
         if each.load_host != _LOOPBACK and each.clock_offset_us is not None and each.clock_error_us is not None
-    ]
-    if known:
-        offset_us, error_us = max(known)
-        yield (
+    ]:
+        offset_us, error_us = max(clocks)
+        notes.append(
             f"the clocks of the load's host and of the server's were {words.number(offset_us)} us apart at most, known "
             f"to ± {words.number(error_us)} us; the load's seconds are put into the server's time by that"
         )
+    yield Table(head, rows, notes=notes)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(_of_run)
-    return {"network": [asdict(each) for each in found]} if found else {}
-
-
-def _brief(findings: "Findings") -> str:
-    found = findings.once(_of_run)
-    known = [each for each in found if each.latency_share is not None]
-    if not known:
-        return ""
-    most = max(known, key=lambda each: each.latency_share or 0.0)
-    trips = words.number(most.trips_per_transaction)
-    told = (
-        f"{trips} round trips of {words.number(most.round_trip_us)} us take {_share(most.latency_share)} of a latency"
-    )
-    return told if len(found) == 1 else f"{told} with {_named(most)}, where they take most"
-
-
-SECTION = Section("network", "The network", _blocks, _plain, secondary=True, link="Network", brief=_brief)
+SECTION = Section("network", "The network", _describe, secondary=True, link="Network")

@@ -1,4 +1,4 @@
-"""Sections of a page that its run alone does not give, kept beside the run: `own-sections.json`.
+"""Sections of a page that its run alone does not give, kept with the run: `own-sections.json`.
 
 What an advice says of its confirmation comes from many runs. It is kept as blocks, with what they draw, so that the
 page is whole however often it is made again, here or on a host of a fleet, without what made them. A run that has got
@@ -7,6 +7,7 @@ more trials since then has other intervals: what was kept is not shown with them
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,6 @@ from pgassay.record.errors import damaged
 from pgassay.report.json_values import to_json
 from pgassay.report.section import (
     Block,
-    Cell,
     Code,
     Drawing,
     Figure,
@@ -27,7 +27,6 @@ from pgassay.report.section import (
     Sentences,
     Surface,
     Table,
-    VerdictRow,
     Verdicts,
 )
 
@@ -36,24 +35,25 @@ if TYPE_CHECKING:
 
 FILE = "own-sections.json"
 FORMAT = 1
-_PLAIN = (Sentences, Table, Verdicts, Listing, Code)
-_KINDS: Mapping[str, type[Sentences | Table | Verdicts | Listing | Code]] = {each.kind: each for each in _PLAIN}
+_KINDS: Mapping[str, type[Sentences | Table | Verdicts | Listing | Code]] = {
+    each.kind: each for each in (Sentences, Table, Verdicts, Listing, Code)
+}
 
 
 def keep(findings: "Findings", sections: Sequence[Section]) -> tuple[Section, ...]:
-    """Write what these sections show of the run beside it, and return them as `kept` does."""
+    """Write what these sections show of the run, with it, and return them as `kept` does."""
     from altair.utils.schemapi import debug_mode
 
     run = findings.run
     with debug_mode(False):
-        told = [
+        shown = [
             {
                 "name": each.name, "title": each.title, "link": each.link, "open": each.open,
                 "blocks": _encoded(each.shown(findings, Surface.PAGE)),
             }
             for each in sections
         ]  # fmt: skip
-    whole = {"format": FORMAT, "trials": len(findings.trials), "sections": told}
+    whole = {"format": FORMAT, "trials": len(findings.trials), "sections": shown}
     replace_file(run.disk, run.path / FILE, (to_json(whole) + "\n").encode())
     return kept(findings)
 
@@ -68,31 +68,39 @@ def kept(findings: "Findings") -> tuple[Section, ...]:
         found = msgspec.json.decode(run.disk.read(path))
         if (found["format"], found["trials"]) != (FORMAT, len(findings.trials)):
             return ()
-        return tuple(map(_section, found["sections"]))
+        return tuple(
+            Section(each["name"], each["title"], partial(_shown, _decoded(each["blocks"])), link=each["link"],
+                    open=each["open"])
+            for each in found["sections"]
+        )  # fmt: skip
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
         raise damaged(run.path, f"{FILE}: {failure}") from failure
 
 
 def stamp(run: Path) -> str:
-    """Another text whenever other sections were kept beside the run at this path."""
+    """Another text whenever other sections were kept with the run at this path."""
     try:
         return str((run / FILE).stat().st_mtime_ns)
     except OSError:
         return ""
 
 
-def _section(told: Mapping[str, Any]) -> Section:
-    blocks = _decoded(told["blocks"])
-    return Section(told["name"], told["title"], lambda _: blocks, link=told["link"], open=told["open"])
+def _shown(blocks: tuple[Block, ...], findings: "Findings") -> tuple[Block, ...]:
+    return blocks
 
 
 def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    from pgassay.report.charts import specified
+
     found: list[dict[str, Any]] = []
     for each in blocks:
         if isinstance(each, Folded):
             values: dict[str, Any] = {"summary": each.summary, "blocks": _encoded(each.blocks)}
         elif isinstance(each, Figure):
-            values = {"name": each.name, "key": each.key, "drawn": _drawn(each)}
+            drawn: object = each.draw()
+            if isinstance(drawn, Drawing):
+                drawn = {"title": drawn.title, "caption": drawn.caption, "chart": specified(drawn.chart)}
+            values = {"name": each.name, "key": each.key, "drawn": drawn}
         else:
             values = asdict(each)
             values.pop("on", None)
@@ -100,34 +108,16 @@ def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:
     return found
 
 
-def _drawn(figure: Figure) -> str | dict[str, Any] | None:
-    from pgassay.report.charts import specified
-
-    found = figure.draw()
-    if not isinstance(found, Drawing):
-        return found
-    return {"title": found.title, "caption": found.caption, "chart": specified(found.chart)}
-
-
-def _decoded(told: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
-    return tuple(map(_block, told))
-
-
-def _block(told: Mapping[str, Any]) -> Block:
-    kind = told["kind"]
-    values = {name: value for name, value in told.items() if name != "kind"}
-    if kind == Folded.kind:
-        return Folded(values["summary"], _decoded(values["blocks"]))
-    if kind == Figure.kind:
-        drawn = values["drawn"]
-        drawing = Drawing(**drawn) if isinstance(drawn, dict) else drawn
-        return Figure(values["name"], lambda: drawing, values["key"])
-    if kind == Verdicts.kind:
-        return Verdicts([VerdictRow(**row) for row in values["rows"]])
-    if kind == Table.kind:
-        values["rows"] = [[_cell(cell) for cell in row] for row in values["rows"]]
-    return _KINDS[kind](**values)
-
-
-def _cell(told: str | dict[str, Any]) -> str | Cell:
-    return told if isinstance(told, str) else Cell(**told)
+def _decoded(written: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
+    found: list[Block] = []
+    for values in written:
+        kind = values["kind"]
+        if kind == Folded.kind:
+            found.append(Folded(values["summary"], _decoded(values["blocks"])))
+        elif kind == Figure.kind:
+            drawn = values["drawn"]
+            drawing = Drawing(**drawn) if isinstance(drawn, dict) else drawn
+            found.append(Figure(values["name"], lambda drawing=drawing: drawing, values["key"]))  # type: ignore[misc]
+        else:
+            found.append(msgspec.convert(values, _KINDS[kind]))
+    return tuple(found)

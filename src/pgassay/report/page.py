@@ -2,13 +2,20 @@
 
 What decides is open (`Section.open`, and the key figures); all other sections are unfolded by their reader, by a link
 to them, or all at once. What is not available is in one list at the end. The page carries Vega and every specification
-inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures beside it.
+inside and fetches nothing; without JavaScript it can be read, and its figures are the pictures next to it.
 `templates/page.html` knows kinds of blocks and no section.
+
+Next to it stand each table and figure as CSV and JSON, and each figure as PNG and SVG. A table's cells are as the
+report shows them, whole: also what a page leaves out because it says the same everywhere or is not available. A
+figure's rows are the numbers that it draws, unrounded. The folder may lie in a run directory that somebody else made: a
+link in a file's place is replaced, not followed.
 """
 
+import csv
+import io
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -20,12 +27,12 @@ import jinja2
 from markupsafe import Markup, escape
 
 from pgassay.files import Directory
-from pgassay.outgoing import visible
+from pgassay.outgoing import cells, visible
 from pgassay.report import contents, own_sections, vega, words
-from pgassay.report.arrangement import arranged, contained, flat
 from pgassay.report.colours import dark_style
-from pgassay.report.files import DATA, FIGURES, write_data, write_pictures
-from pgassay.report.section import Block, Figure, Folded, Section, Sentences, Surface, Table
+from pgassay.report.json_values import to_json
+from pgassay.report.section import Block, Figure, Folded, Section, Sentences, Surface, Table, arranged, contained, flat
+from pgassay.report.vega import drawable
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -79,7 +86,7 @@ def write(
     """Write `report.html`, the data of its tables and figures, with `pictures` PNG and SVG; returns the page's path.
 
     `menu` are names and addresses of pages around it, where it is served. `own` sections stand before all others, and
-    in place of those that have their names; without them those that were kept beside the run.
+    in place of those that have their names; without them those that were kept with the run.
     Raises `UntrustedError` where `directory` is a link: a run may come from anyone.
     """
     made = chapters(findings, own=own)
@@ -110,8 +117,18 @@ def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section]
         named = {section.name for section in own}
         others = (section for section in contents.sections() if section.name not in named)
         made = [_chapter(findings, section, drawn=drawn) for section in (*own, *others)]
-    found = [_told(findings, chapter) for chapter in _with_key_figures(made)]
-    return tuple(chapter for chapter in (*found, _missing(found)) if chapter.blocks)
+    found = []
+    lost: list[Block] = []
+    for chapter in _with_key_figures(made):
+        titles = [each.title for each in chapter.figures.values()]
+        brief = chapter.section.brief(findings) or contained(chapter.blocks, titles)
+        found.append(replace(chapter, brief=shorten(brief, BRIEF_LETTERS, placeholder=" …")))
+        if chapter.missing:
+            lost.append(Sentences([f"{chapter.section.title}: {'; '.join(chapter.missing)}"], small=True))
+    count = words.counted(sum(len(chapter.missing) for chapter in found), "value")
+    missing = Section("not-available", "Not available", lambda _: ())
+    found.append(Chapter(missing, lost, brief=f"{count} that this record does not have"))
+    return tuple(chapter for chapter in found if chapter.blocks)
 
 
 def figures(made: Iterable[Chapter]) -> tuple[DrawnFigure, ...]:
@@ -123,17 +140,12 @@ def _chapter(findings: "Findings", section: Section, *, drawn: bool) -> Chapter:
     blocks = _named(section.shown(findings, Surface.PAGE), section.name)
     made = dict(_drawn(blocks)) if drawn else {}
     mine = {name: each for name, each in made.items() if isinstance(each, DrawnFigure)}
-    shown = arranged(_without_undrawn(blocks, made))
-    kept = _unfolded(shown.blocks)
+    found = arranged(_without_undrawn(blocks, made))
+    shown: Sequence[Block] = found.blocks
+    if len(shown) == 1 and isinstance(shown[0], Folded):  # a section that is one fold is folded once only
+        shown = shown[0].blocks
     tables = tuple(block for block in flat(blocks) if isinstance(block, Table))
-    return Chapter(section, kept, mine, tables, missing=shown.missing)
-
-
-def _told(findings: "Findings", chapter: Chapter) -> Chapter:
-    """With the line that says what it holds."""
-    titles = [each.title for each in chapter.figures.values()]
-    brief = chapter.section.brief(findings) or contained(chapter.blocks, titles)
-    return replace(chapter, brief=shorten(brief, BRIEF_LETTERS, placeholder=" …"))
+    return Chapter(section, shown, mine, tables, missing=found.missing)
 
 
 def _named(blocks: Iterable[Block], section: str) -> list[Block]:
@@ -165,12 +177,6 @@ def _without_undrawn(blocks: Iterable[Block], made: Mapping[str, DrawnFigure | s
             yield block
 
 
-def _unfolded(blocks: Sequence[Block]) -> Sequence[Block]:
-    """A section that is one fold is folded once only."""
-    (only,) = blocks if len(blocks) == 1 else (None,)
-    return only.blocks if isinstance(only, Folded) else blocks
-
-
 def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
     """Every figure that there is something for, by name, or the sentence that says as much."""
     from pgassay.report.charts import specified
@@ -196,43 +202,35 @@ def _with_key_figures(made: Sequence[Chapter]) -> list[Chapter]:
     Figures of open sections come first; one that is too high for what room is left is folded there.
     """
     room = KEY_PIXELS
-    found: list[Chapter] = []
-    for chapter in made:
-        blocks, room = _fitting(chapter, room) if chapter.section.open else (chapter.blocks, room)
-        found.append(replace(chapter, blocks=blocks))
     owned = {name: figure for chapter in made for name, figure in chapter.figures.items()}
-    shown = sum(isinstance(block, Figure) for chapter in found if chapter.section.open for block in chapter.blocks)
-    folded = [block for chapter in found if not chapter.section.open for block in chapter.blocks]
-    ranked = sorted((each for each in folded if isinstance(each, Figure) and each.key), key=lambda each: each.key)
-    chosen: list[Figure] = []
+    heights = {name: height_of(figure.specification) for name, figure in owned.items()}
+    opened: list[Chapter] = []
+    for chapter in made:
+        blocks: list[Block] = []
+        for block in chapter.blocks:
+            if chapter.section.open and isinstance(block, Figure):
+                if heights[block.name] <= room:
+                    room -= heights[block.name]
+                else:
+                    block = Folded(owned[block.name].title, (block,))
+            blocks.append(block)
+        opened.append(replace(chapter, blocks=blocks))
+    shown = sum(isinstance(block, Figure) for chapter in opened if chapter.section.open for block in chapter.blocks)
+    closed = [block for chapter in opened if not chapter.section.open for block in chapter.blocks]
+    ranked = sorted((each for each in closed if isinstance(each, Figure) and each.key), key=lambda each: each.key)
+    chosen: dict[str, Figure] = {}
     for figure in ranked:
-        height = height_of(owned[figure.name].specification)
-        if shown + len(chosen) < KEY_FIGURES and height <= room:
-            chosen.append(figure)
-            room -= height
-    names = {figure.name for figure in chosen}
-    found = [_without(chapter, names) for chapter in found]
+        if shown + len(chosen) < KEY_FIGURES and heights[figure.name] <= room:
+            chosen[figure.name] = figure
+            room -= heights[figure.name]
+    found = []
+    for chapter in opened:
+        blocks = [block for block in chapter.blocks if not isinstance(block, Figure) or block.name not in chosen]
+        rest = {name: each for name, each in chapter.figures.items() if name not in chosen}
+        found.append(replace(chapter, blocks=blocks, figures=rest))
     place = next(place for place, chapter in enumerate(found) if chapter.section.name == contents.TRUST)
-    return [*found[:place], Chapter(_KEY, chosen, {each.name: owned[each.name] for each in chosen}), *found[place:]]
-
-
-def _fitting(chapter: Chapter, room: float) -> tuple[list[Block], float]:
-    """Its blocks, figures folded that are higher than the room, and the room that the others leave."""
-    blocks: list[Block] = []
-    for block in chapter.blocks:
-        if isinstance(block, Figure):
-            figure = chapter.figures[block.name]
-            height = height_of(figure.specification)
-            block = block if height <= room else Folded(figure.title, (block,))
-            room -= height if isinstance(block, Figure) else 0.0
-        blocks.append(block)
-    return blocks, room
-
-
-def _without(chapter: Chapter, names: Collection[str]) -> Chapter:
-    """The chapter without these figures."""
-    blocks = [block for block in chapter.blocks if not isinstance(block, Figure) or block.name not in names]
-    return replace(chapter, blocks=blocks, figures={n: each for n, each in chapter.figures.items() if n not in names})
+    key = Section("figures", "Key figures", lambda _: (), open=True)
+    return [*found[:place], Chapter(key, [*chosen.values()], {name: owned[name] for name in chosen}), *found[place:]]
 
 
 def height_of(specification: Mapping[str, Any]) -> float:
@@ -251,16 +249,6 @@ def height_of(specification: Mapping[str, Any]) -> float:
 _UNIT = re.compile(r"(?<=\d) (?=(?:%|points|ns|µs|ms|s|min|h|kB|MB|GB|TB|bytes)(?!\w))")
 _INTERVAL = re.compile(r"\[[^\[\]]{1,40}\]")
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
-_KEY = Section("figures", "Key figures", lambda _: (), open=True)
-_MISSING = Section("not-available", "Not available", lambda _: ())
-
-
-def _missing(made: Sequence[Chapter]) -> Chapter:
-    """What no section has, by section."""
-    lost = [chapter for chapter in made if chapter.missing]
-    listed = [Sentences([f"{chapter.section.title}: {'; '.join(chapter.missing)}"], small=True) for chapter in lost]
-    count = sum(len(chapter.missing) for chapter in lost)
-    return Chapter(_MISSING, listed, brief=f"{words.counted(count, 'value')} that this record does not have")
 
 
 def html(
@@ -271,7 +259,7 @@ def html(
     menu: Sequence[tuple[str, str]] = (),
     lost: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
-    """The page as text, with everything that it needs inside; `pictures` lie beside it, for readers without scripts.
+    """The page as text, with everything that it needs inside; `pictures` lie next to it, for readers without scripts.
 
     `lost` says of some figures why they have no picture.
     """
@@ -322,3 +310,91 @@ def _prose(text: str) -> Markup:
 
 def _template(name: str) -> str:
     return (resources.files("pgassay.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+DATA = "data"
+"""The folder of CSV and JSON next to a page; a table is called by its section there, a figure by its name."""
+FIGURES = "figures"
+SCALE = 2
+"""Pixels of a PNG per point: sharp on a projector."""
+
+
+def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], place: Directory) -> None:
+    """Write NAME.csv and NAME.json of each table and figure."""
+    for table in tables:
+        rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
+        _write(place, table.name, table.title, rows)
+    for figure in figures:
+        _write(place, figure.name, figure.title, rows_of(figure.specification))
+
+
+def _columns(head: Sequence[str]) -> Sequence[str]:
+    names: list[str] = []
+    for each in head:
+        name = each or "label"
+        names.append(f"{name} {names.count(name) + 1}" if name in names else name)
+    return names
+
+
+def _write(place: Directory, name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    text = io.StringIO()
+    csv.writer(text).writerows(cells((columns, *([row.get(column) for column in columns] for row in rows))))
+    place.replace(f"{name}.csv", text.getvalue(), mode=None)
+    place.replace(f"{name}.json", to_json({"title": title, "rows": rows}), mode=None)
+
+
+def rows_of(specification: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The rows that a figure draws, each set of them once; with a column `set` where there are several.
+
+    Without columns that only place marks: their names begin with `_`.
+    """
+    found: list[Sequence[Mapping[str, Any]]] = []
+    for each in _sets(specification):
+        if each and each not in found:
+            found.append(each)
+    drawn = [[{name: each for name, each in row.items() if name[:1] != "_"} for row in rows] for rows in found]
+    if len(drawn) == 1:
+        return list(drawn[0])
+    return [{"set": place, **row} for place, rows in enumerate(drawn, 1) for row in rows]
+
+
+def _sets(part: Any) -> Iterator[Sequence[Mapping[str, Any]]]:
+    """Every list of rows inside a specification: inline values, and datasets by name."""
+    if isinstance(part, list | tuple):
+        for each in part:
+            yield from _sets(each)
+    elif isinstance(part, Mapping):
+        for name, each in part.items():
+            if name == "datasets":
+                yield from each.values()
+            elif name == "data" and isinstance(each, Mapping) and isinstance(each.get("values"), list | tuple):
+                yield each["values"]
+            else:
+                yield from _sets(each)
+
+
+def write_pictures(made: Sequence["DrawnFigure"], place: Directory) -> dict[str, str]:
+    """Write each figure as NAME.png and NAME.svg; returns why, by name, where that failed.
+
+    The renderer ends the whole process for a character that XML cannot hold, so texts are made visible first.
+    """
+    import vl_convert  # a renderer of its own, which a page alone does not need
+
+    lost = {}
+    for figure in made:
+        picture, drawing = (f"{figure.name}.{kind}" for kind in ("png", "svg"))
+        specification = drawable(figure.specification)
+        try:
+            pixels = vl_convert.vegalite_to_png(specification, scale=SCALE)
+            lines = vl_convert.vegalite_to_svg(specification)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as failure:  # a panic of Rust is no Exception
+            lost[figure.name] = f"{type(failure).__name__}: {failure}".partition("\n")[0]
+            place.unlink(picture)  # an earlier report's
+            place.unlink(drawing)
+        else:
+            place.replace(picture, pixels, mode=None)
+            place.replace(drawing, lines, mode=None)
+    return lost

@@ -5,17 +5,21 @@ do so (`analysis.crash_risk`); the confidence sequence decides, since runs end b
 only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
+
+Figures show how the bound fell, writes between flush and cut, torn pages, and what recovery takes. Requests and pages
+are drawn as the drive recorded them at the cut (`record.power_cuts`); green is sound, red is damage.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from itertools import groupby
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, Met, coverage_of
-from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
+from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, coverage_of
+from pgassay.analysis.crash_risk import ALPHA, Risk, course_of, risk_of
 from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
@@ -36,9 +40,24 @@ from pgassay.record.power_cuts import (
     power_cuts,
 )
 from pgassay.record.values import TrialRecord
-from pgassay.report import power_cut_figures, words
-from pgassay.report.case import Headline, Text, joined, short
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
+from pgassay.report import words
+from pgassay.report.answer import Headline, joined, short
+from pgassay.report.section import (
+    Block,
+    Brief,
+    Drawing,
+    Figure,
+    Folded,
+    Part,
+    Section,
+    Sentences,
+    Surface,
+    Table,
+    Values,
+    VerdictRow,
+    Verdicts,
+)
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.responses import Status
 
@@ -122,10 +141,8 @@ class ArmCuts:
     @cached_property
     def coverage(self) -> Coverage:
         """What the cuts met."""
-        windows: dict[int, list[Met | None]] = {}
-        for (trial, _), cut in zip(self.epochs, self.cuts, strict=True):
-            windows.setdefault(trial, []).append(cut.met)
-        return coverage_of(windows.values())
+        by_trial = grouped(zip(self.epochs, self.cuts, strict=True), lambda each: each[0][0])
+        return coverage_of([cut.met for _, cut in mine] for mine in by_trial.values())
 
     @property
     def ledger(self) -> bool:
@@ -189,6 +206,11 @@ def _evidence(cut: CutRecord) -> str:
     return cut.detail or DID.get(cut.verdict, cut.verdict)
 
 
+def _flush(trial: TrialRecord) -> str:
+    level = trial.levels.get(_FLUSH)
+    return HONEST if level is None else level.typed
+
+
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
     """Every arm of which cuts were made, in the study's order.
 
@@ -203,7 +225,7 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
         ArmCuts(
             arm.place,
             [cut for _, cut in mine],
-            [_epoch(trial, cut) for trial, cut in mine],
+            [(trial.number, epoch_of(cut, _flush(trial))) for trial, cut in mine],
             len({trial.block for trial, _ in mine}),
             findings.study.design.risk_below,
         )
@@ -212,25 +234,19 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
     ]
 
 
-def _epoch(trial: TrialRecord, cut: CutRecord) -> tuple[int, int]:
-    """Trial and flush."""
-    flush = trial.levels.get(_FLUSH)
-    return (trial.number, epoch_of(cut, HONEST if flush is None else flush.typed))
-
-
 def pages(each: ArmCuts) -> str:
     """What became of pages in flight, and where the first torn one that did damage was torn; empty without any."""
     met = [cut for cut in each.cuts if cut.page]
     if not met:
         return ""
-    torn = [*power_cut_figures.torn_cuts(each)]
+    torn = [*torn_cuts(each)]
     torn_of = f"{len(torn):,} of {len(met):,} {plural('page', len(met))}"
     found = f"; {torn_of} in flight {'was' if len(torn) == 1 else 'were'} torn"
     damaging = next((cut for _, cut in torn if cut.verdict != SOUND), None)
     if damaging is None:
         return found
-    ranges = [f"bytes {row['bytes']} {row['holds']}" for row in power_cut_figures.range_rows(damaging)]
-    return f"{found}, one with {joined(ranges[:_RANGES])} ({power_cut_figures.lsns(damaging)})"
+    ranges = [f"bytes {row['bytes']} {row['holds']}" for row in range_rows(damaging)]
+    return f"{found}, one with {joined(ranges[:_RANGES])} ({lsns(damaging)})"
 
 
 def decide(findings: "Findings") -> bool:
@@ -253,22 +269,15 @@ def question(findings: "Findings") -> str:
 def verdict_blocks(findings: "Findings") -> Iterator[Block]:
     """The verdict on each arm that was cut, the baseline among them."""
     yield Sentences((question(findings),))
-    yield Verdicts(
-        tuple(
-            VerdictRow(
-                each.name,
-                "",
-                each.verdict.kind,
-                each.verdict.text,
-                words.counted(each.blocks, "block"),
-            )
-            for each in findings.once(arms)
-        )
-    )
+    rows = []
+    for each in findings.once(arms):
+        kind, said, blocks = each.verdict.kind, each.verdict.text, words.counted(each.blocks, "block")
+        rows.append(VerdictRow(each.name, "", kind, said, blocks))
+    yield Verdicts(rows)
 
 
 def verdict_table(findings: "Findings") -> Iterator[Block]:
-    """The same beside a run's verdicts on something else: before these."""
+    """The same for a run's verdicts on something else: before these."""
     if mine := findings.once(arms):
         rows = [(called(findings, each), each.verdict.text) for each in mine]
         yield Table(("", "power cuts"), rows, texts=True, whole=True)
@@ -279,86 +288,344 @@ def headline(findings: "Findings") -> Headline | None:
     every = findings.once(arms)
     if not every:
         return None
-    text = Text()
     sound = [each for each in every if not each.damage]
     tried = [each for each in sound if not each.coverage.untried]
-    said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe", text)]
+    said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe")]
     still = [each for each in tried if not each.verdict.settled]
-    said.append(_safe(findings, still, f"not shown to be as safe as was asked for{_asked(findings)}", text))
-    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried], text))
-    said.append(_unsafe(findings, [each for each in every if each.damage], text))
-    first, *others = filter(None, said)
-    return Headline([f"on an emulated drive, {first}", *others], text.figures)
-
-
-def _asked(findings: "Findings") -> str:
     below = findings.study.design.risk_below
-    return "" if below is None else f" (below {bound_per_cent(below)} % a cut)"
+    limit = "" if below is None else f" (below {bound_per_cent(below)} % a cut)"
+    said.append(_safe(findings, still, f"not shown to be as safe as was asked for{limit}"))
+    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried]))
+    said.append(_unsafe(findings, [each for each in every if each.damage]))
+    first, *others = filter(None, said)
+    return Headline([f"on an emulated drive, {first}", *others])
 
 
-def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str, text: Text) -> str:
-    if not sound:
-        return ""
-    parts = [_safe_part(called(findings, each), each, text, whole=not place) for place, each in enumerate(sound)]
-    sure = f"with {text.number(_SURE, 1 - ALPHA, 'how sure a bound is')} % certainty"
-    margin = text.number(f"{MARGIN_NS // 1_000_000}", MARGIN_NS / 1e6, "time before a cut that is not judged, ms")
-    return f"{word}: {joined(parts)}, {sure}; {BLIND.replace(f'{MARGIN_NS // 1_000_000}', margin)}"
-
-
-def _not_tried(findings: "Findings", sound: Sequence[ArmCuts], text: Text) -> str:
-    """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
-    by_reason: dict[str, list[str]] = {}
+def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
+    """Safe treatments, each with its bound; the first one says all of it."""
+    parts: list[str] = []
     for each in sound:
-        made = text.number(f"{len(each.cuts):,}", len(each.cuts), f"power cuts with {each.name}")
-        found = f"{called(findings, each)} (0 of {made} cuts {_found(each)})"
-        by_reason.setdefault(_untried(each), []).append(found)
-    return "; ".join(f"{why}: {joined(parts)}" for why, parts in by_reason.items())
+        whole = not parts
+        did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
+        lost = ""
+        if each.loss_ms:
+            lost = f"; at most the last {words.number(each.loss_ms)} ms of commits were lost, as its settings allow"
+        checkpoints = each.coverage.checkpoints
+        met = f" across {checkpoints:,} {plural('checkpoint', checkpoints)}"
+        bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
+        parts.append(f"{called(findings, each)} (0 of {each.risk.cuts:,} cuts{met}{did}: {bound}{lost})")
+    return f"{word}: {joined(parts)}, with {_SURE} % certainty; {BLIND}" if parts else ""
 
 
-def _safe_part(name: str, each: ArmCuts, text: Text, *, whole: bool) -> str:
-    """A safe treatment with its bound; the first one of a sentence says the `whole` of it."""
-    counted = each.risk.cuts
-    made = text.number(f"{counted:,}", counted, f"power cuts after a whole checkpoint with {each.name}")
-    bound = text.number(bound_per_cent(each.risk.upper), each.risk.upper, f"bound of damage with {each.name}")
-    did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
-    lost = ""
-    if each.loss_ms:
-        lost_ms = text.number(words.number(each.loss_ms), each.loss_ms, f"commits lost with {each.name}, ms")
-        lost = f"; at most the last {lost_ms} ms of commits were lost, as its settings allow"
-    checkpoints = each.coverage.checkpoints
-    across = text.number(f"{checkpoints:,}", checkpoints, f"whole checkpoints met with {each.name}")
-    met = f" across {across} {plural('checkpoint', checkpoints)}"
-    return f"{name} (0 of {made} cuts{met}{did}: below {bound} %{' a cut' if whole else ''}{lost})"
+def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
+    """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
+    parts = []
+    for why, mine in grouped(sound, _untried).items():
+        found = [f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})" for each in mine]
+        parts.append(f"{why}: {joined(found)}")
+    return "; ".join(parts)
 
 
-def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts], text: Text) -> str:
-    def counted(each: ArmCuts) -> str:
-        damaged, made = each.risk.damaged_cuts, each.risk.cuts
-        count = text.number(f"{damaged:,}", damaged, f"damaging cuts with {each.name}")
-        return f"{count} of {text.number(f'{made:,}', made, f'power cuts with {each.name}')} cuts"
-
+def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
     if not damaged:
         return ""
+    counts = [f"{each.risk.damaged_cuts:,} of {each.risk.cuts:,} cuts did damage" for each in damaged]
     if len(damaged) > 1:
-        return f"unsafe: {joined([f'{called(findings, each)} ({counted(each)} did damage)' for each in damaged])}"
-    (only,) = damaged
-    place, first = only.damage[0]
-    at = text.count(place, "first cut that did damage")
-    return f"{called(findings, only)} is unsafe: {counted(only)} did damage, the first at cut {at}: {_evidence(first)}"
+        found = [f"{called(findings, each)} ({count})" for each, count in zip(damaged, counts, strict=True)]
+        return f"unsafe: {joined(found)}"
+    place, first = damaged[0].damage[0]
+    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, the first at cut {place}: {_evidence(first)}"
 
 
 def called(findings: "Findings", each: ArmCuts) -> str:
     """A short name: `the baseline`, or what tells an arm from it, with the factors' names."""
     if each.name == findings.baseline and "," in each.name:
         return "the baseline"
-    found = short(each.name, beside=findings.baseline)
+    found = short(each.name, after=findings.baseline)
     return found if "=" in found else each.name or "the server"
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+_BOUND, _RECOVERY = "How sure it became, cut by cut", "What recovery takes"
+_SECTOR_BYTES = 512
+_ROWS_MAX = 8
+"""Cuts that are drawn request by request, and pages that are drawn sector by sector."""
+_REQUESTS_MAX = 40
+"""Requests of a cut that are drawn, the last ones."""
+_MARK = 18
+"""Pixels of a row's marks."""
+_HEIGHT = 220
+_BLOCK_KIB = 4
+_OLD, _NEW, _SAME = "as before the write", "as written", "the same in both"
+_ARRIVED, _PART, _LOST = "reached the medium", "in part", "lost"
+_SOUND, _DAMAGE, _FLUSHED = "cut, sound after it", "cut, damage after it", "flush"
+
+
+def figures(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Iterator[Block]:
+    """Those that these cuts have data for, the evidence first; `called` are short names of the arms."""
+    yield Figure("torn-page", lambda: _torn_pages(arms, called), key=1)
+    yield Figure("cut-writes", lambda: _writes(arms, called), key=1)
+    yield Folded(_BOUND, (Figure("cut-bound", lambda: _bound(arms)),))
+    yield Folded(_RECOVERY, (Figure("cut-recovery", lambda: _recovery(arms)),))
+
+
+def _bound(arms: "Sequence[ArmCuts]") -> Drawing | None:
+    """The course of the bound, a line a treatment; None for at most one cut that counts, which has no course."""
+    rows = [row for each in arms for row in course_rows(each)]
+    if max((row["cuts"] for row in rows), default=0) < 2:
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+    from pgassay.report.colours import PALETTE
+
+    names = tuple(each.name for each in arms)
+    x = alt.X("cuts:Q", title="cuts", scale=alt.Scale(type="log", nice=False))
+    y = alt.Y("bound:Q", title="% of cuts, at most", scale=alt.Scale(type="log", domainMax=100))
+    base = charts.chart_of(rows).encode(x=x, y=y)
+    tips = [charts.tip(f"{name}:N") for name in ("treatment", "cuts", "epochs", "damaging")]
+    line = base.mark_line(interpolate="step-after").encode(color=charts.colour(names))
+    damage = base.transform_filter("datum.damaged").mark_point(
+        shape="cross", size=70, filled=True, color=PALETTE[1], opacity=1.0
+    )
+    shown = damage.encode(tooltip=[*tips, charts.tip("bound:Q", "at most, %")])
+    return Drawing(
+        _BOUND,
+        "The share of cuts that may do damage, with 95 % certainty at every moment. Red crosses: cuts that did damage. "
+        "A line without crosses falls as cuts after a whole checkpoint stay without damage; when to stop may be chosen "
+        "while looking at it.",
+        alt.layer(line, shown).properties(width=charts.WIDTH, height=_HEIGHT),
+    )
+
+
+def course_rows(each: "ArmCuts") -> Iterator[dict[str, Any]]:
+    """The bound as cuts were made, thinned; `damaged` where one did damage since the point before."""
+    before = 0
+    for risk in course_of(each.counted):
+        yield {
+            "treatment": each.name,
+            "cuts": risk.cuts,
+            "epochs": risk.epochs,
+            "damaging": risk.damaged_cuts,
+            "bound": 100 * risk.upper,
+            "damaged": risk.damaged_cuts > before,
+        }
+        before = risk.damaged_cuts
+
+
+def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | str:
+    """A row a cut: the requests since the flush, what arrived of each, and the cut."""
+    chosen = [(each, place, cut) for each in arms for place, cut in drawn_cuts(each)][:_ROWS_MAX]
+    if not chosen:
+        return "at no cut were there writes that the drive had not made durable"
+    import altair as alt
+
+    from pgassay.report import charts
+    from pgassay.report.colours import GREY, INK, PALETTE, PAPER
+
+    def arrived_of(cut: CutRecord) -> str:
+        requests = f"{cut.requests:,} {plural('request', cut.requests)}"
+        return f"{requests}, {cut.lost_pieces:,} of {cut.pieces:,} pieces lost"
+
+    rows, height = _rows_of(chosen, called, arrived_of, request_rows)
+    oldest = min(row["first"] for row in rows if "first" in row)
+    x = alt.X("first:Q", title="requests before the cut", axis=alt.Axis(format="d", tickMinStep=1, tickCount=8),
+              scale=alt.Scale(nice=False, domain=[oldest - 1, 1]))  # fmt: skip
+    boxes = charts.of_kind("request").mark_rect(stroke=PAPER, strokeWidth=0.5)
+    signs = charts.of_kind("sign").mark_point(filled=True, size=110, opacity=1.0)
+    arrived, outcomes = (_ARRIVED, _PART, _LOST), (_FLUSHED, _SOUND, _DAMAGE)
+    layers = [
+        *charts.row_texts(charts.of_kind("text"), height),
+        boxes.encode(
+            x=x,
+            x2="last:Q",
+            y=charts.down("top", height),
+            y2="bottom:Q",
+            color=_colours("arrived", arrived, (PALETTE[0], PALETTE[5], GREY)),
+            tooltip=[charts.tip(f"{name}:N") for name in ("arrived", "KiB", "of KiB", "drive block")],
+        ),
+        signs.encode(
+            x=x,
+            y=charts.down("middle", height),
+            color=_colours("sign", outcomes, (INK, PALETTE[2], PALETTE[1])),
+            shape=alt.Shape(
+                "sign:N",
+                scale=alt.Scale(domain=list(outcomes), range=["triangle-right", "circle", "cross"]),
+                legend=_legend(outcomes),
+            ),
+            tooltip=[charts.tip("sign:N", "what")],
+        ),
+    ]
+    return Drawing(
+        "Writes between the last flush and the cut",
+        "Of each treatment the first cut that did damage, or else the one with the most writes. A box is a request, "
+        "the newest at the right; where no flush is drawn, older requests are left out.",
+        charts.layered(layers, rows, height).resolve_scale(color="independent", shape="independent"),
+    )
+
+
+def _rows_of(
+    chosen: "Sequence[tuple[ArmCuts, int, CutRecord]]",
+    called: Mapping[str, str],
+    text_of: Callable[[CutRecord], str],
+    parts_of: Callable[[CutRecord], Iterable[dict[str, Any]]],
+) -> tuple[list[dict[str, Any]], float]:
+    """The rows of a figure with a labelled line a cut: its text and its parts, where each is drawn; and its height."""
+    from pgassay.report import charts
+
+    texts = {f"cut {place}: {called[each.name]}": text_of(cut) for each, place, cut in chosen}
+    places, height = charts.labelled_rows(texts, _MARK)
+    rows: list[dict[str, Any]] = []
+    for (label, text), (_, _, cut) in zip(texts.items(), chosen, strict=True):
+        at = places[label]
+        lies = {"top": at.mark_y - _MARK / 2, "middle": at.mark_y, "bottom": at.mark_y + _MARK / 2}
+        said = {"kind": "text", "_label": at.label, "_label_y": at.label_y, "text": text, "_text_y": at.text_y}
+        rows += ({**row, **lies} for row in (said, *parts_of(cut)))
+    return rows, height
+
+
+def drawn_cuts(each: "ArmCuts") -> Sequence[tuple[int, CutRecord]]:
+    """The first cut that did damage, or else the one with the most requests, with its place from 1; none without."""
+    with_writes = [(place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.strip]
+    damage = [found for found in with_writes if found[1].verdict != SOUND]
+    return damage[:1] or sorted(with_writes, key=lambda found: -found[1].requests)[:1]
+
+
+def request_rows(cut: CutRecord) -> Iterator[dict[str, Any]]:
+    """A row for each request that was not durable, one for the flush before them if it is near, one for the cut."""
+    strip = (cut.strip or [])[-_REQUESTS_MAX:]
+    for before, (block, blocks, whole) in zip(range(-len(strip), 0), strip, strict=True):
+        arrived = _ARRIVED if whole == blocks else _LOST if not whole else _PART
+        yield {"kind": "request", "first": before, "last": before + 1, "arrived": arrived, "KiB": whole * _BLOCK_KIB,
+               "of KiB": blocks * _BLOCK_KIB, "drive block": block}  # fmt: skip
+    if len(strip) == cut.requests:
+        yield {"kind": "sign", "first": -len(strip), "sign": _FLUSHED}
+    yield {"kind": "sign", "first": 0, "sign": _SOUND if cut.verdict == SOUND else _DAMAGE}
+
+
+def _torn_pages(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | str:
+    """Of each treatment the first torn page that did damage, or else one that did none, by ranges of bytes."""
+    chosen = [(each, place, cut) for each in arms for place, cut in torn(each)][:_ROWS_MAX]
+    if not chosen:
+        return "no page was torn by any of the cuts"
+    import altair as alt
+
+    from pgassay.report import charts
+    from pgassay.report.colours import GREY, PALETTE, PAPER
+
+    rows, height = _rows_of(chosen, called, lsns, range_rows)
+    end = max(row["last"] for row in rows if "last" in row)
+    ticks = alt.Axis(values=[*range(0, end + 1, end // 4)], format="d", labelOverlap=False)
+    x = alt.X("first:Q", title="byte within the page", axis=ticks, scale=alt.Scale(nice=False, domain=[0, end]))
+    ranges = charts.of_kind("range").mark_rect(stroke=PAPER, strokeWidth=1)
+    bars = ranges.encode(
+        x=x,
+        x2="last:Q",
+        y=charts.down("top", height),
+        y2="bottom:Q",
+        color=_colours("holds", (_OLD, _NEW, _SAME), (PALETTE[1], PALETTE[0], GREY)),
+        tooltip=[charts.tip(f"{name}:N") for name in ("bytes", "holds", "after the cut", "drive block")],
+    )
+    return Drawing(
+        "Pages that were torn by the cut",
+        "A row is one page as it lay on the drive: which bytes hold the old page, and which the new one; its first "
+        "bytes have the LSN. With full-page images in the WAL recovery replaces all of it; without them nothing does.",
+        charts.layered([*charts.row_texts(charts.of_kind("text"), height), bars], rows, height),
+    )
+
+
+def torn(each: "ArmCuts") -> Sequence[tuple[int, CutRecord]]:
+    """The torn page to show: the first that did damage, or else the first; with its place from 1."""
+    return sorted(torn_cuts(each), key=lambda found: found[1].verdict == SOUND)[:1]
+
+
+def torn_cuts(each: "ArmCuts") -> Iterator[tuple[int, CutRecord]]:
+    """Cuts that left a page of both the old and the new one, each with its place from 1."""
+    return ((place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.page and cut.page.get("torn"))
+
+
+def lsns(cut: CutRecord) -> str:
+    """Both LSNs of the page in flight, and whose page it is where that is known."""
+    page = cut.page
+    assert page is not None
+    owner = page.get("relation") or page.get("file")
+    whose = f"{owner}, block {page['relation_block']}: " if owner else ""
+    return f"{whose}old LSN {lsn(page['old_lsn'])}, new {lsn(page['new_lsn'])}"
+
+
+def lsn(value: int) -> str:
+    """As PostgreSQL prints it."""
+    return f"{value >> 32:X}/{value & 0xFFFFFFFF:X}"
+
+
+def range_rows(cut: CutRecord) -> Iterator[dict[str, Any]]:
+    """A row for each range of bytes that holds one thing: the old page, the new one, or what is in both."""
+    page = cut.page
+    assert page is not None
+
+    def holds(sector: int) -> str:
+        arrived, changed = (page[name][sector // 8] >> sector % 8 & 1 for name in ("sectors", "changed"))
+        return _SAME if not changed else _NEW if arrived else _OLD
+
+    outcome = "sound" if cut.verdict == SOUND else cut.detail or cut.verdict
+    for held, sectors in groupby(range(page["bytes"] // _SECTOR_BYTES), holds):
+        mine = [*sectors]
+        first, last = mine[0] * _SECTOR_BYTES, (mine[-1] + 1) * _SECTOR_BYTES
+        yield {"kind": "range", "first": first, "last": last, "bytes": f"{first} to {last - 1}", "holds": held,
+               "after the cut": outcome, "drive block": page["block"]}  # fmt: skip
+
+
+def _colours(field: str, names: Sequence[str], colours: Sequence[str]) -> Any:
+    import altair as alt
+
+    scale = alt.Scale(domain=list(names), range=list(colours))
+    return alt.Color(f"{field}:N", scale=scale, legend=_legend(names))
+
+
+def _legend(names: Sequence[str]) -> Any:
+    """Below the figure; the same for colours and shapes of the same names, which makes it one."""
+    import altair as alt
+
+    from pgassay.report.charts import columns_of
+
+    return alt.Legend(title=None, orient="bottom", symbolOpacity=1.0, columns=columns_of(names))
+
+
+def _recovery(arms: "Sequence[ArmCuts]") -> Drawing | None:
+    rows = [
+        {"treatment": each.name, "MB": cut.redo_bytes / 2**20, "s": cut.recovery_ms / 1e3}
+        for each in arms
+        for cut in each.cuts
+        if cut.redo_bytes is not None and cut.recovery_ms is not None
+    ]
+    if len({row["MB"] for row in rows}) < 2:
+        return None
+    import altair as alt
+
+    from pgassay.report import charts
+
+    names = tuple(each.name for each in arms)
+    dots = charts.chart_of(rows).mark_point(filled=True, size=40, opacity=0.7)
+    return Drawing(
+        _RECOVERY,
+        "A mark is a cut: seconds until connections were accepted, over the WAL from the last checkpoint to the cut. "
+        "max_wal_size and checkpoint_timeout say how far that can be.",
+        dots.encode(
+            x=alt.X("MB:Q", title="WAL replayed, MB"),
+            y=alt.Y("s:Q", title="recovery, s"),
+            color=charts.colour(names),
+            shape=charts.shape(names),
+            tooltip=[charts.tip("treatment:N"), charts.tip("MB:Q"), charts.tip("s:Q")],
+        ).properties(width=charts.WIDTH, height=_HEIGHT),
+    )
+
+
+def _describe(findings: "Findings") -> Iterator[Part]:
     mine = findings.once(arms)
     if not mine:
         return
+    yield Values({"power_cuts": [_values(each) for each in mine]})
+    made = sum(len(each.cuts) for each in mine)
+    yield Brief(f"{made} {plural('cut', made)}, {sum(len(each.damage) for each in mine)} did damage")
     yield Sentences((ASSUMED,))
     head = (
         "",
@@ -380,7 +647,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
-    yield from power_cut_figures.figures(mine, {each.name: called(findings, each) for each in mine})
+    yield from figures(mine, {each.name: called(findings, each) for each in mine})
 
 
 def _figures(each: ArmCuts) -> Sequence[str]:
@@ -434,39 +701,20 @@ def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
         yield str(place), str(count), DID.get(verdict, verdict), cut.detail
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    mine = findings.once(arms)
-    if not mine:
-        return {}
+def _values(each: ArmCuts) -> dict[str, object]:
     return {
-        "power_cuts": [
-            {
-                "treatment": each.place.treatment,
-                "condition": each.place.condition,
-                "covariate": each.place.covariate,
-                "verdict": each.verdict.kind,
-                "text": each.verdict.text,
-                **asdict(each.risk),
-                "cuts": len(each.cuts),
-                "loss_ms": each.loss_ms,
-                "checkpoints": each.coverage.checkpoints,
-                "cuts_within_checkpoint": each.coverage.within,
-                "cuts_after_checkpoint": each.coverage.after,
-                "untried": list(each.coverage.untried),
-                "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
-            }
-            for each in mine
-        ]
+        **each.place._asdict(),
+        "verdict": each.verdict.kind,
+        "text": each.verdict.text,
+        **asdict(each.risk),
+        "cuts": len(each.cuts),
+        "loss_ms": each.loss_ms,
+        "checkpoints": each.coverage.checkpoints,
+        "cuts_within_checkpoint": each.coverage.within,
+        "cuts_after_checkpoint": each.coverage.after,
+        "untried": list(each.coverage.untried),
+        "verdicts": dict(Counter(cut.verdict for cut in each.cuts)),
     }
 
 
-def _brief(findings: "Findings") -> str:
-    mine = findings.once(arms)
-    made = sum(len(each.cuts) for each in mine)
-    damaged = sum(len(each.damage) for each in mine)
-    return f"{made} {plural('cut', made)}, {damaged} did damage" if mine else ""
-
-
-SECTION = Section(
-    "power-cuts", "Power cuts", _blocks, _plain, link="Power cuts", on=Surface.BOTH, open=True, brief=_brief
-)
+SECTION = Section("power-cuts", "Power cuts", _describe, link="Power cuts", open=True)

@@ -1,4 +1,4 @@
-"""What others published, held against this run: their table beside one's own figures, and each claim with its mark.
+"""What others published, held against this run: their table next to one's own figures, and each claim with its mark.
 
 A claim is judged by the effect of its treatment against the one that it names, or by what was fitted. Where this run
 contradicts a claim, the study's own words name the likely cause, with the medians that were measured put into them; the
@@ -7,16 +7,16 @@ costs that moved with the response are an association, and said to be no more.
 Figures are only set side by side, never computed with each other: machine, load and regime differ.
 
 Each has an interval. Where the authors' figure fits several places here (they had one number of threads), a few are
-told one by one, of many the lowest and the highest. What this run cannot say has its reason.
-
+given one by one, of many the lowest and the highest. What this run cannot say has its reason. Claims and rows may name
+figures of a fit as well as responses: the kink of a curve, the gain beyond it.
 """
 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims, paired_claims
 from pgassay.analysis.claims import (
@@ -35,13 +35,12 @@ from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.summary import Summary
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
-from pgassay.report.fitted import FITTED, fitted, text_of
-from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
-from pgassay.report.trials import middle
+from pgassay.report.curves import describes
+from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
+from pgassay.report.trials import middle, of_regime
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.responses import Response, Status
@@ -50,9 +49,8 @@ from pgassay.study.units import parse_memory
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
-
 MOST = 4
-"""Places that are told one by one."""
+"""Places that are given one by one."""
 
 
 @dataclass(frozen=True)
@@ -100,14 +98,10 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
         return [Own(asked.response, why=not_recorded(unknown))]
     response = findings.responses[asked.response]
     if paired_claims.is_paired(asked, findings.study):
-        return list(_pairs(findings, asked, response)) or [_none(asked, no_such_pair(asked.against))]
+        return list(_pairs(findings, asked, response)) or [Own(asked.response, why=no_such_pair(asked.against))]
     if asked.against:
-        return list(_changes(findings, asked, response)) or [_none(asked, no_such_treatment(asked.against))]
-    return list(_own_levels(findings, asked, response)) or [_none(asked, NO_SUCH_ARM)]
-
-
-def _none(asked: Claim, why: str) -> Own:
-    return Own(asked.response, why=why)
+        return list(_changes(findings, asked, response)) or [Own(asked.response, why=no_such_treatment(asked.against))]
+    return list(_own_levels(findings, asked, response)) or [Own(asked.response, why=NO_SUCH_ARM)]
 
 
 def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
@@ -116,7 +110,6 @@ def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
 
 
 def _own_levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
-    """The mean over the blocks of each arm."""
     arms = _arms(findings, asked)
     certainty = Certainty(LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block")
     found = means(findings.observations(response.name), response, [arm.place for arm in arms], certainty)
@@ -151,7 +144,8 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
     seen = findings.observations(asked.response)
     divisors = findings.observations(asked.per) if asked.per else None
     for arm in _arms(findings, asked):
-        found = paired_claims.sides(replace(asked, treatment=_typed(findings, arm)), findings.study)
+        typed = {name: level.typed for name, level in findings.levels[arm.place].items()}
+        found = paired_claims.sides(replace(asked, treatment=typed), findings.study)
         if found is None:
             continue
         effect = paired_claims.paired_effect(
@@ -165,10 +159,6 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
         )
         effect = replace(effect, refused=decide.refusal_of_pair(findings, response, found.mine, found.theirs))
         yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
-
-
-def _typed(findings: "Findings", arm: Arm) -> dict[str, str]:
-    return {name: level.typed for name, level in findings.study.levels_of(arm).items()}
 
 
 def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
@@ -199,15 +189,15 @@ def _few(found: Sequence[Own]) -> Sequence[Own]:
         return [replace(found[0], place="")]
     if len(found) <= MOST:
         return found
-    told = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    if not told:
+    known = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
+    if not known:
         return [replace(found[0], place="")]
-    if len(told) == 1:
-        return told
-    count = len(told)
+    if len(known) == 1:
+        return known
+    count = len(known)
     return [
-        replace(told[0], named=f"lowest of {count}"),
-        replace(told[-1], named=f"highest of {count}"),
+        replace(known[0], named=f"lowest of {count}"),
+        replace(known[-1], named=f"highest of {count}"),
     ]
 
 
@@ -226,28 +216,43 @@ def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
         )
 
 
+def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tuple[str, Own]]]]:
+    """The authors' rows with what was measured of each, by column; no column where it is of the row as a whole."""
+    found = []
+    for row in findings.study.published:
+        own = [("", each) for each in of_row(findings, row)] if row.treatment else []
+        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+        found.append((row, own))
+    return found
+
+
 def blocks(findings: "Findings") -> Iterator[Block]:
-    """The authors' rows; one's own figures beside those that say what they are about."""
+    """The authors' rows; one's own figures next to those that say what they are about."""
     published = findings.study.published
     columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
-    beside_cells = {figure.column for row in published for figure in row.figures}
+    own_columns = {figure.column for row in published for figure in row.figures}
     named = any(row.treatment for row in published)
-    heads = [head for column in columns for head in (column, *([_here(column)] if column in beside_cells else []))]
+    heads = [head for column in columns for head in (column, *([f"here: {column}"] if column in own_columns else []))]
     behind = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
     effects: dict[str, tuple[Effect, ...]] = {}
     rows: list[tuple[str | Cell, ...]] = []
-    for row in published:
+    lines: list[str] = []
+    for row, own in findings.once(measured_rows):
         cells: list[str | Cell] = []
         for column in columns:
             cells.append(row.cells.get(column, ""))
-            if column in beside_cells:
-                cells.append(_own_cell(findings, row, column))
-        rows.append((*cells, *(_ours(findings, row, effects) if named else ())))
+            if column in own_columns:
+                mine = [each for other, each in own if other == column]
+                said = "; ".join(each.text for each in mine if each.text) or words.MISSING
+                reasons = "; ".join(dict.fromkeys(each.why for each in mine if each.why))
+                cells.append(Cell(said, reasons) if reasons else said)
+        rows.append((*cells, *(_ours(findings, row, own, effects) if named else ())))
+        if own:
+            lines.append(_line(row, [each for each in own if each[0]] or own))
     shaded = [place for place, head in enumerate((*heads, *behind)) if head not in columns]
     yield Table((*heads, *behind), rows, shaded=shaded, texts=True, on=Surface.PAGE)
-    told = [item for row in published if (item := _told(findings, row))]
-    if told:
-        yield Listing("Published, and measured here", told, on=Surface.TERMINAL)
+    if lines:
+        yield Listing("Published, and measured here", lines, on=Surface.TERMINAL)
     ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if shaded else ""
     note = f"{ours}the authors' own figures, from their machine and load; not measured here"
     if shaded:
@@ -258,95 +263,41 @@ def blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((note,), small=True, on=Surface.PAGE)
 
 
-def _here(column: str) -> str:
-    return f"here: {column}"
-
-
-def _own_cell(findings: "Findings", row: Published, column: str) -> str | Cell:
-    """What was measured beside one cell; a dash with the reason where nothing was."""
-    found = [each for figure in row.figures if figure.column == column for each in beside(findings, figure)]
-    told = "; ".join(each.text for each in found if each.text)
-    reasons = "; ".join(dict.fromkeys(each.why for each in found if each.why))
-    return Cell(told or words.MISSING, reasons) if reasons else told or words.MISSING
-
-
-def _told(findings: "Findings", row: Published) -> str:
-    """The row in one sentence, for a terminal; empty for one that says nothing of what was measured here."""
-    own = [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
-    if not row.figures and row.treatment:
-        own = [("", each) for each in of_row(findings, row)]
-    if not own:
-        return ""
-    columns = {column for column, _ in own}
+def _line(row: Published, own: Sequence[tuple[str, Own]]) -> str:
+    """A row with what was measured of it, in one sentence for a terminal."""
+    columns = dict.fromkeys(column for column, _ in own)
     label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
     parts = []
-    for column in dict.fromkeys(column for column, _ in own):
-        said = "; ".join(_said(each) for other, each in own if other == column)
+    for column in columns:
+        said = "; ".join(each.text or f"not measured ({each.why})" for other, each in own if other == column)
         parts.append(f"{column} {row.cells[column]}, here {said}" if column else f"here {said}")
     return f"{label}: {'; '.join(parts)}" if label else "; ".join(parts)
 
 
-def _said(own: Own) -> str:
-    return own.text or f"not measured ({own.why})"
-
-
-def _ours(findings: "Findings", row: Published, effects: dict[str, tuple[Effect, ...]]) -> tuple[str | Cell, ...]:
+def _ours(
+    findings: "Findings", row: Published, own: Sequence[tuple[str, Own]], effects: dict[str, tuple[Effect, ...]]
+) -> tuple[str | Cell, ...]:
     """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
     response = findings.responses.get(row.response or findings.study.primary)
     missing = (words.MISSING,) * 3
     if response is None or not row.treatment:
         return missing
     named = needed_parts(row.treatment, findings.study)
-    fitting = [each for each in findings.summaries(response) if named <= _levels(each) and each.n]
+    fitting = [each for each in findings.summaries(response) if named <= parts_of(each.place.name) and each.n]
     if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
         return missing
     (mine,) = fitting
     if response.name not in effects:
         effects[response.name] = findings.effects(response)
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
-    mean = next((each.text for each in of_row(findings, row) if each.text), "")
-    told = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
-    average, stdev, least, median, greatest = words.quantities(told, response)
+    mean = next((each.text for column, each in own if each.text and not column), "")
+    values = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
+    average, stdev, least, median, greatest = words.quantities(values, response)
     return (
         Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
         median,
         words.effect(effect, response) if effect is not None else words.MISSING,
     )
-
-
-def _levels(summary: Summary) -> frozenset[str]:
-    label = summary.place.name
-    return parts_of(label)
-
-
-def plain(findings: "Findings") -> Sequence[Mapping[str, object]]:
-    """The rows and what was measured beside them, as JSON has them."""
-    return [
-        {"cells": dict(row.cells), "here": [_plain_claim(*each) for each in _owned(findings, row)]}
-        for row in findings.study.published
-    ]
-
-
-def _owned(findings: "Findings", row: Published) -> Iterator[tuple[str, Own]]:
-    """What was measured beside a row, with the column that it is beside; empty for the row as a whole."""
-    if row.treatment:
-        yield from (("", each) for each in of_row(findings, row))
-    for figure in row.figures:
-        yield from ((figure.column, each) for each in beside(findings, figure))
-
-
-def _plain_claim(column: str, own: Own) -> Mapping[str, object]:
-    return {
-        "column": column,
-        "named": own.named,
-        "response": own.response,
-        "place": own.place,
-        "estimate": own.estimate,
-        "low": own.low,
-        "high": own.high,
-        "text": own.text,
-        "why": own.why,
-    }
 
 
 SHOWN = 3
@@ -361,13 +312,17 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     study = findings.study
     if findings.unmeasured and not claim.untestable:
         return claims.not_testable(claim, findings.unmeasured)
-    of_fit = _of_fit(findings, claim)
-    if of_fit is not None:
-        return of_fit
+    if claim.response in FITTED and not claim.untestable:
+        fit = fitted(findings, claim.response, claim.treatment)
+        return (
+            claims.not_testable(claim, fit)
+            if isinstance(fit, str)
+            else claims.judge_range(claim, fit.value, fit.low, fit.high)
+        )
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
         return claims.not_testable(claim, absent_levels(absent, claims.undeclared(claim, study)))
-    if not claim.untestable and (why := claims.beyond(claim, **_size(findings))):
+    if not claim.untestable and (why := _beyond(findings, claim)):
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
@@ -390,33 +345,29 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         repeatable=not findings.imported,
         points=response is not None and response.unit == "share",
     )
-    return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
+    if found.mark is not Mark.CONTRADICTED or effect is None:
+        return found
+    reasons = (_foreseen(findings, claim), _beside(findings, effect, baseline or findings.baseline))
+    return replace(found, why="; ".join(filter(None, reasons)))
 
 
-class _Size(TypedDict):
-    data_bytes: float | None
-    memory_bytes: float | None
-    window_s: float | None
-
-
-def _size(findings: "Findings") -> _Size:
-    """How large the data, the memory and the window of this run's valid trials were: the middle one of each."""
+def _beyond(findings: "Findings", claim: Claim) -> str:
+    """Why a claim is not about data, memory and windows as large as this run's valid trials had; empty where it is."""
     valid = [trial for trial in findings.trials if trial.status is Status.VALID]
     memory = findings.run.host.get("memory")
     total = memory.get("total_bytes") if isinstance(memory, Mapping) else None
     limits = [trial.levels[_MEMORY].typed for trial in valid if _MEMORY in trial.levels]
     known = [float(total)] if isinstance(total, int | float) else []
     known += [float(parse_memory(each)) for each in limits if each != "all"]
-    windows = (trial.regime.get("window_s") for trial in valid)
-    return {
-        "data_bytes": middle(trial.responses.get("database_bytes") for trial in valid),
-        "memory_bytes": min(known, default=None),
-        "window_s": middle(float(each) for each in windows if isinstance(each, int | float)),
-    }
+    return claims.beyond(
+        claim,
+        data_bytes=middle(trial.responses.get("database_bytes") for trial in valid),
+        memory_bytes=min(known, default=None),
+        window_s=middle(of_regime(valid, "window_s")),
+    )
 
 
 def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
-    """The mark of a claim on two responses of a trial, on two conditions, or on two changes."""
     study = findings.study
     unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
@@ -454,7 +405,6 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
 
 
 def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:
-    """The verdict that the page has on the same comparison."""
     if effect is None:
         return None
     every = ((findings.primary, findings.verdicts), *findings.secondary_verdicts)
@@ -482,24 +432,6 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     mark = Mark.REPRODUCED if bool(worst.damage) == (claim.high is None) else Mark.CONTRADICTED
     why = _foreseen(findings, claim) if mark is Mark.CONTRADICTED else ""
     return ClaimJudgement(claim, mark, f"{mark}: {found}", why=why)
-
-
-def _of_fit(findings: "Findings", claim: Claim) -> ClaimJudgement | None:
-    """The mark of a claim on a fitted figure, by the fit's interval; None for a claim on a response."""
-    if claim.response not in FITTED or claim.untestable:
-        return None
-    found = fitted(findings, claim.response, claim.treatment)
-    if isinstance(found, str):
-        return claims.not_testable(claim, found)
-    return claims.judge_range(claim, found.value, found.low, found.high)
-
-
-def _why(findings: "Findings", judged: ClaimJudgement, effect: Effect | None, baseline: str) -> str:
-    """One sentence for a contradicted claim; empty for any other, or where nothing is known."""
-    if judged.mark is not Mark.CONTRADICTED or effect is None:
-        return ""
-    reasons = [_foreseen(findings, judged.claim), _beside(findings, effect, baseline)]
-    return "; ".join(each for each in reasons if each)
 
 
 def _foreseen(findings: "Findings", claim: Claim) -> str:
@@ -538,6 +470,55 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
     return f"measured with it: {listed}" if listed else ""
 
 
+KINK, YARDSTICK_KINK = "kink_per_core", "kink_per_core_of_yardstick"
+GAIN, YARDSTICK_GAIN = "smt_gain", "smt_gain_of_yardstick"
+FITTED = (KINK, GAIN, YARDSTICK_GAIN, YARDSTICK_KINK)
+"""Their names."""
+_OF_YARDSTICK = (YARDSTICK_KINK, YARDSTICK_GAIN)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A figure of a fit with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
+    """The figure of this name, of the first curve that has these levels; or why there is none.
+
+    A machine without a second hardware thread to a core cannot speak to hyper-threading, whatever its curve looks like.
+    """
+    curves = findings.yardsticks if name in _OF_YARDSTICK else findings.scalings
+    wanted, of_kink = needed_parts(treatment, findings.study), name in (KINK, YARDSTICK_KINK)
+    known = (each for each in curves if wanted <= parts_of(each.treatment) | parts_of(each.condition))
+    curve = next(known, None)
+    if curve is None or curve.kink is None:
+        return "this run has too few points of that curve"
+    kink, cores, threads = curve.kink, findings.processors.cores, findings.processors.threads_per_core
+    if not describes(kink):
+        return f"two lines fit that curve badly, points lie {per_cent(kink.misfit)} off them"
+    if of_kink and cores is None:
+        return "the record does not tell the physical cores"
+    if not of_kink and (threads or 0.0) <= 1.0:
+        return "this machine shows one hardware thread a core"
+    if not kink.located:
+        return f"no kink is located up to {curve.upto:g} clients"
+    found, unit = (kink.at, cores or 1) if of_kink else (kink.gain, 1)
+    return Fitted(found.value / unit, found.low / unit, found.high / unit)
+
+
+def text_of(name: str, found: Fitted) -> str:
+    """The figure as a reader sees it."""
+    if name in (KINK, YARDSTICK_KINK):
+        shown = [words.number(each) for each in (found.value, found.low, found.high)]
+        return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
+    shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
+    return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
+
+
 def _chosen_here(findings: "Findings") -> str:
     """Levels of an as-published study that its authors do not give; empty where there are none."""
     study = findings.study
@@ -549,22 +530,28 @@ def _chosen_here(findings: "Findings") -> str:
     return f"chosen by pgassay, since the authors do not give it: {', '.join(listed)}"
 
 
-def _otherwise(findings: "Findings") -> str:
-    """What an as-published study does not do as its authors did; empty where that is nothing."""
-    return f"not as published: {'; '.join(findings.study.differs)}" if findings.study.differs else ""
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    yield Sentences((_chosen_here(findings), _otherwise(findings)), small=True)
-    if findings.study.published:
+def _describe(findings: "Findings") -> Iterator[Part]:
+    study = findings.study
+    rows_here = [
+        {
+            "cells": dict(row.cells),
+            "here": [{"column": column, "named": each.named, **asdict(each)} for column, each in own],
+        }
+        for row, own in findings.once(measured_rows)
+    ]
+    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": rows_here})
+    differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
+    yield Sentences((_chosen_here(findings), differs), small=True)
+    if study.published:
         yield from blocks(findings)
     if not findings.claims:
         return
+    marks = Counter(str(judged.mark) for judged in findings.claims)
+    on_model = f" (on a {study.model.label})" if study.model is not None else ""
+    yield Brief(f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}{on_model}")
+    if study.model is not None:
+        yield Sentences((f"judged on a {study.model.label}, not at the size that was published",), small=True)
     rows = []
-    model = findings.study.model
-    here = "here" if model is None else f"here, {model.label}"
-    if model is not None:
-        yield Sentences((f"judged on a {model.label}, not at the size that was published",), small=True)
     for judged in findings.claims:
         text = judged.text.removeprefix(f"{judged.mark}: ")
         found = Cell(judged.mark, f"{text}; why: {judged.why}" if judged.why else text, badge=True)
@@ -572,32 +559,21 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
+    here = "here" if study.model is None else f"here, {study.model.label}"
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
 
 
-def _brief(findings: "Findings") -> str:
-    marks = Counter(str(judged.mark) for judged in findings.claims)
-    model = f" (on a {findings.study.model.label})" if findings.study.model is not None else ""
-    return f"claims: {', '.join(f'{count} {mark}' for mark, count in marks.items())}{model}" if marks else ""
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
+def _claim_values(judged: ClaimJudgement) -> dict[str, object]:
     return {
-        "claims": [
-            {
-                "text": judged.claim.text,
-                "source": judged.claim.source,
-                "mark": judged.mark,
-                "found": judged.text,
-                "magnitude": judged.claim.magnitude,
-                "low": judged.claim.low,
-                "high": judged.claim.high,
-                "why": judged.why,
-            }
-            for judged in findings.claims
-        ],
-        "published": plain(findings),
+        "text": judged.claim.text,
+        "source": judged.claim.source,
+        "mark": judged.mark,
+        "found": judged.text,
+        "magnitude": judged.claim.magnitude,
+        "low": judged.claim.low,
+        "high": judged.claim.high,
+        "why": judged.why,
     }
 
 
-SECTION = Section("published", "Published figures", _blocks, _plain, link="Published figures", brief=_brief)
+SECTION = Section("published", "Published figures", _describe, link="Published figures")

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from pgassay.report import words
-from pgassay.report.section import Block, Cell, Section, Sentences, Table
+from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Table, Values
 from pgassay.study.scale_model import Likeness, ScaleModel
 
 if TYPE_CHECKING:
@@ -24,24 +24,19 @@ _KEPT: Mapping[bool | None, str] = {True: "kept", False: "not kept", None: "not 
 
 def in_words(model: ScaleModel) -> tuple[str, ...]:
     """For a plan: what became smaller, the numbers of original and model, what a model cannot tell."""
+    resized = (
+        f"{each.factor} {each.original} → {each.model}{f' ({each.note})' if each.note else ''}"
+        for each in model.resized
+    )
     return (
-        f"{model.label}: {'; '.join(_resized(model))}",
+        f"{model.label}: {'; '.join(resized)}",
         *(
-            f"{name}: {original} in the original, {here} here, {kept}{_explained(kept, note)}"
+            f"{name}: {original} in the original, {here} here, {kept}"
+            + (f" ({note})" if note and kept != _KEPT[True] else "")
             for name, original, here, kept, note in _rows(model)
         ),
         CANNOT,
     )
-
-
-def _resized(model: ScaleModel) -> Iterator[str]:
-    for each in model.resized:
-        yield f"{each.factor} {each.original} → {each.model}{f' ({each.note})' if each.note else ''}"
-
-
-def _explained(kept: str, note: str) -> str:
-    """The note of a number that is not kept, or not known."""
-    return f" ({note})" if note and kept != _KEPT[True] else ""
 
 
 def _rows(model: ScaleModel) -> list[tuple[str, str, str, str, str]]:
@@ -63,10 +58,13 @@ def not_kept(model: ScaleModel) -> Sequence[Likeness]:
     return [each for each in model.likeness if each.kept is False]
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     model = findings.study.model
     if model is None:
         return
+    yield Values({"scale_model": {"label": model.label, **asdict(model)}})
+    kept = sum(each.kept is True for each in model.likeness)
+    yield Brief(f"{model.label}, {kept} of {words.counted(len(model.likeness), 'dimensionless number')} kept")
     differing = ", ".join(each.name for each in not_kept(model))
     differs = f"not kept: {differing}" if differing else "every number that is known on both sides is kept"
     yield Sentences((f"all sizes are {model.times} times smaller than in the study; {differs}", CANNOT))
@@ -76,17 +74,4 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Table(("size", "original", "model", "not to scale"), sizes, "Sizes", texts=True, whole=True)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    model = findings.study.model
-    return {} if model is None else {"scale_model": {"label": model.label, **asdict(model)}}
-
-
-def _brief(findings: "Findings") -> str:
-    model = findings.study.model
-    if model is None:
-        return ""
-    kept = sum(each.kept is True for each in model.likeness)
-    return f"{model.label}, {kept} of {words.counted(len(model.likeness), 'dimensionless number')} kept"
-
-
-SECTION = Section("scale_model", "Scale model", _blocks, _plain, link="Scale model", brief=_brief)
+SECTION = Section("scale_model", "Scale model", _describe, link="Scale model")

@@ -19,7 +19,6 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report.colours import GREY, PALETTE, SOFT
 from pgassay.report.section import Drawing
-from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
@@ -68,7 +67,10 @@ class Seconds:
         series = (each for each in sorted(self._unread.items()) if each[0] not in lost)
         return (
             *(unread_trial(*each) for each in self._run.left_out),
-            *(_unread_series(*each) for each in series),
+            *(
+                f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
+                for number, reason in series
+            ),
         )
 
 
@@ -106,7 +108,9 @@ def doubts(
     if not has_seconds(responses):
         return
     valid = [trial.number for trial in trials if trial.status is Status.VALID]
-    short = [each.number for each in trials if 0.0 < _window_s(each) < LEAST_BATCHES * BATCH_S]
+    lengths = {each.number: each.regime.get("window_s") for each in trials}
+    least = LEAST_BATCHES * BATCH_S
+    short = [number for number, each in lengths.items() if isinstance(each, int | float) and 0.0 < each < least]
     found = {
         meaning: [number for number in valid if courses[number].kind is kind] for kind, meaning in MEANINGS.items()
     }
@@ -121,12 +125,6 @@ def doubts(
         else:
             named = ", ".join(map(str, numbers[:NAMED_MAX])) + (", …" if len(numbers) > NAMED_MAX else "")
             yield f"{len(numbers)} of {len(valid)} valid trials ({named}) {meaning}"
-
-
-def _window_s(trial: TrialRecord) -> float:
-    """The length of its window; 0 where it is not known."""
-    length = trial.regime.get("window_s")
-    return float(length) if isinstance(length, int | float) else 0.0
 
 
 def _recorded(trial: TrialRecord) -> TrialCourse | None:
@@ -159,7 +157,8 @@ def drawing(findings: "Findings") -> Drawing | None:
 
     from pgassay.report import charts
 
-    names = _panels(findings.study, findings.trials)
+    names = [arm.name for arm in findings.study.arms]
+    names = list(dict.fromkeys([*names, *(trial.place.name for trial in findings.trials)]))
     rows = rows_of(findings.trials, findings.seconds, names)
     if not rows:
         return None
@@ -192,18 +191,14 @@ def drawing(findings: "Findings") -> Drawing | None:
         notes.encode(x=x, y=y, text="name:N"),
     ]
     chart = charts.layered(layers, drawn, _HEIGHT, "panel", shown)
+    dips = "Dips that recur are checkpoints."
+    if any(row["slices"] for row in rows):
+        dips = "Where servers took turns, a point is a slice: between two of them the other servers had their turns."
     return Drawing(
         "Transactions per second, second by second",
-        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}{_dips(rows)}",
+        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}{dips}",
         chart.resolve_scale(y="independent") if len(shown) > 1 and charts.apart(rows, "panel") else chart,
     )
-
-
-def _dips(rows: Iterable[Mapping[str, Any]]) -> str:
-    """What a reader may see in the lines."""
-    if any(row["slices"] for row in rows):
-        return "Where servers took turns, a point is a slice: between two of them the other servers had their turns."
-    return "Dips that recur are checkpoints."
 
 
 def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -223,15 +218,6 @@ def _marked(rows: Iterable[Mapping[str, Any]]) -> str:
     counts = Counter(phase for _, phase in trials)
     named = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
     return f"Dashed, not counted: {' and '.join(named)}. " if named else ""
-
-
-def _panel(trial: TrialRecord) -> str:
-    return trial.place.name
-
-
-def _panels(study: Study, trials: Sequence[TrialRecord]) -> tuple[str, ...]:
-    """In the study's order, then whatever else was run."""
-    return tuple(dict.fromkeys([*(arm.name for arm in study.arms), *map(_panel, trials)]))
 
 
 def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str]) -> list[dict[str, Any]]:
@@ -268,7 +254,7 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
         rows += [
             {
                 "trial": trial.number,
-                "panel": _panel(trial),
+                "panel": trial.place.name,
                 "block": trial.block,
                 "second": round(second, 2),
                 "value": round(value, 1),
@@ -282,18 +268,10 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
 
 def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
     share = max(1, TRIALS_MAX // max(1, len(names)))
-    chosen: set[int] = set()
     numbers: dict[str, list[int]] = {}
     for trial in trials:
-        numbers.setdefault(_panel(trial), []).append(trial.number)
-    for name in names:
-        chosen.update(numbers.get(name, [])[-share:])
-    return chosen
-
-
-def _unread_series(number: int, reason: str) -> str:
-    """A trial whose result counts, though its course is not known."""
-    return f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
+        numbers.setdefault(trial.place.name, []).append(trial.number)
+    return {number for name in names for number in numbers.get(name, [])[-share:]}
 
 
 def unread_trial(number: int, reason: str) -> str:

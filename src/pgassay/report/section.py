@@ -5,13 +5,20 @@ touches one file, here or in somebody else's package. There are few kinds of blo
 knows any section.
 
 Texts in blocks have no full stop and may begin with a small letter: each form sets both as it needs them.
+
+A reader sees nothing that is missing, and no constant where a comparison is expected (`arranged`). Rows and columns
+without a single value leave their table; their names are collected for one list at the end of the report. A column, or
+a row of treatments, that says the same everywhere becomes a line above its table (Tufte, "The Visual Display of
+Quantitative Information", 1983: ink that does not vary tells nothing). CSV and JSON keep all of it.
 """
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+from pgassay.report import words
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -31,7 +38,7 @@ class Surface(Flag):
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table that is more than its text: in small letters a page adds `unit` beside it and `small` below it.
+    """A cell of a table that is more than its text: in small letters a page adds `unit` after it and `small` below it.
 
     `code` sets it as code, `badge` as a mark with a colour of its own.
     """
@@ -63,7 +70,7 @@ class Table:
 
     `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page. In a
     table of `texts` no column is set right, though its cells may begin with digits. A page gives it the `name` of its
-    files. A `whole` table keeps columns and rows that say the same everywhere (see `arrangement`).
+    files. A `whole` table keeps columns and rows that say the same everywhere (see `arranged`).
     """
 
     head: Sequence[str]
@@ -186,37 +193,63 @@ class Folded:
 Block: TypeAlias = Sentences | Table | Figure | Verdicts | Badges | Listing | Code | Folded
 
 
-def _no_part(findings: "Findings") -> Mapping[str, object]:
-    return {}
+@dataclass(frozen=True)
+class Brief:
+    """The line behind which a page folds a section: what it says of this run."""
+
+    text: str
 
 
-def _no_brief(findings: "Findings") -> str:
-    return ""
+@dataclass(frozen=True)
+class Values:
+    """A section's part of `--json`: keys of the whole document, numbers unrounded.
+
+    Mappings under a key that other sections have too are joined.
+    """
+
+    values: Mapping[str, object]
+
+
+Part: TypeAlias = Block | Brief | Values
 
 
 @dataclass(frozen=True)
 class Section:
     """One thing that a report says; on each surface it is left out where it has no block.
 
-    `blocks` yields what it shows of a run. `plain` gives its part of `--json`: keys of the whole document, numbers
-    unrounded; mappings under a key that other sections have too are joined. `secondary` sections decide nothing and are
-    labelled so. `link` is the name in the page's menu, none where empty. `after` names the section behind which one of
-    another package comes; without it that comes before "Trials".
+    `describe` yields all of it for a run: its blocks, the line behind which it is folded, its values. `secondary`
+    sections decide nothing and are labelled so. `link` is the name in the page's menu, none where empty. `after` names
+    the section behind which one of another package comes; without it that comes before "Trials".
 
-    A page shows `open` sections at once. It folds all others behind their title and one line: what `brief` says of the
-    run, or else what their blocks are about (`contained`).
+    A page shows `open` sections at once. It folds all others behind their title and one line, what their blocks are
+    about (`contained`) where they yield none.
     """
 
     name: str
     title: str
-    blocks: Callable[["Findings"], Iterable[Block]]
-    plain: Callable[["Findings"], Mapping[str, object]] = _no_part
+    describe: Callable[["Findings"], Iterable[Part]]
     secondary: bool = False
     link: str = ""
     after: str = ""
     on: Surface = Surface.BOTH
     open: bool = False
-    brief: Callable[["Findings"], str] = _no_brief
+
+    def parts(self, findings: "Findings") -> tuple[Part, ...]:
+        """All that it yields for a run."""
+        return tuple(self.describe(findings))
+
+    def blocks(self, findings: "Findings") -> tuple[Block, ...]:
+        """What a reader sees of it, on one surface or the other."""
+        return tuple(part for part in findings.once(self.parts) if not isinstance(part, Brief | Values))
+
+    def plain(self, findings: "Findings") -> dict[str, object]:
+        """Its part of `--json`."""
+        return {key: each for part in findings.once(self.parts) if isinstance(part, Values)
+                for key, each in part.values.items()}  # fmt: skip
+
+    def brief(self, findings: "Findings") -> str:
+        """The line of a page that folds it; empty where it yields none."""
+        return next((part.text for part in findings.once(self.parts) if isinstance(part, Brief)), "")
 
     def shown(self, findings: "Findings", surface: Surface) -> tuple[Block, ...]:
         """Its blocks on one surface, without sentences that say nothing."""
@@ -231,3 +264,196 @@ def folded(blocks: Sequence[Table]) -> Iterator[Block]:
     for each in blocks:
         many = len(blocks) >= FOLDED_FROM and each.title
         yield Folded(each.title, (each,)) if many else each
+
+
+NOT_AVAILABLE = "not available"
+NOTHING = (words.MISSING, NOT_AVAILABLE, "")
+_NAMED = 3
+"""Tables and figures that a folded section names; the rest it counts."""
+_LETTERS = 90
+"""Of a folded section's line, so that it stays one line on a wide screen."""
+Row: TypeAlias = Sequence[str | Cell]
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """Blocks as a reader sees them, and what of them is not available, each named with where it belongs."""
+
+    blocks: tuple[Block, ...]
+    missing: tuple[str, ...] = ()
+
+
+def arranged(blocks: Iterable[Block]) -> Arranged:
+    """Blocks without what is missing or constant; no block at all where nothing but small notes would be left."""
+    shown: list[Block] = []
+    missing: list[str] = []
+    for block in blocks:
+        found = Arranged((block,))
+        if isinstance(block, Table):
+            found = _table(block)
+        elif isinstance(block, Sentences):
+            said, lost = _said(block.texts)
+            found = Arranged((replace(block, texts=said),) if said else (), lost)
+        elif isinstance(block, Folded):
+            inner = arranged(block.blocks)
+            found = Arranged((replace(block, blocks=inner.blocks),) if inner.blocks else (), inner.missing)
+        shown += found.blocks
+        missing += found.missing
+    if missing and all(isinstance(block, Sentences) and block.small for block in shown):
+        shown = []
+    return Arranged(tuple(shown), tuple(dict.fromkeys(missing)))
+
+
+def _said(texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sentences, and what is missing by those that say so."""
+    prefix = f"{NOT_AVAILABLE}: "
+    every = tuple(texts)
+    missing = tuple(text.removeprefix(prefix) for text in every if text.startswith(prefix))
+    return tuple(text for text in every if not text.startswith(prefix)), missing
+
+
+def _table(table: Table) -> Arranged:
+    notes, missing = _said(table.notes)
+    table = replace(table, notes=notes)
+    if table.texts or not table.rows:
+        return Arranged((table,), missing)
+    numeric = [place for place, right in enumerate(table.numeric) if right]
+    kept = [place for place, row in enumerate(table.rows) if not _empty(row, numeric)]
+    lost = [str(row[0]) for place, row in enumerate(table.rows) if place not in kept]
+    table = _with_rows(table, kept)
+    if not table.rows:
+        return Arranged((), (*missing, *_where(lost, table)))
+    columns = [place for place in numeric if all(str(row[place]) in NOTHING for row in _full(table))]
+    lost += [table.head[place] for place in columns]
+    table = _without_columns(table, columns)
+    lines: list[str] = []
+    if not table.whole:
+        table, lines = _varied(table)
+    table, holes = _filled(table)
+    missing = (*missing, *_where([*lost, *holes], table))
+    if not table.rows or len(table.head) < 2:  # all of it is constant
+        return Arranged((Sentences([f"{table.title}: {line}" if table.title else line for line in lines]),), missing)
+    if lines and table.title:
+        return Arranged((replace(table, notes=(*lines, *table.notes)),), missing)
+    return Arranged((Sentences(lines), table) if lines else (table,), missing)
+
+
+def _where(names: Iterable[str], table: Table) -> Iterator[str]:
+    return (f"{name} ({table.title})" if table.title else name for name in names)
+
+
+def _empty(row: Row, numeric: Sequence[int]) -> bool:
+    """No value at all, in the columns of numbers or where there are none of these in any."""
+    places = numeric or range(1, len(row))
+    mine = [_value(row[place]) for place in places if place < len(row)]
+    return bool(mine) and all(cell in NOTHING for cell in mine)
+
+
+def _full(table: Table) -> list[Row]:
+    return [row for row in table.rows if len(row) == len(table.head)]
+
+
+def _varied(table: Table) -> tuple[Table, list[str]]:
+    """Without what is the same everywhere, and that in lines."""
+    rows = table.rows
+    if len(rows) < 2 or len(_full(table)) < len(rows):
+        return table, []
+    if any("=" in name for name in table.head):  # a row is a quantity, a column a treatment
+        same = []
+        for place, row in enumerate(rows):
+            values = {_value(cell) for cell in row[1:]}
+            if len(row) > 2 and len(values) == 1 and values.isdisjoint(NOTHING):
+                same.append(place)
+        said = [f"{rows[place][0]} {_with_unit(rows[place])}" for place in same]
+        kept = [place for place in range(len(rows)) if place not in same]
+        return _with_rows(table, kept), [f"the same with every treatment: {'; '.join(said)}"] if said else []
+    columns = [
+        place
+        for place in range(1, len(table.head))
+        if place not in table.shaded and len({str(row[place]) for row in rows}) == 1
+    ]
+    said = [f"{table.head[place]} {rows[0][place]}" for place in columns]
+    return _without_columns(table, columns), [f"the same in every row: {'; '.join(said)}"] if said else []
+
+
+def _value(cell: str | Cell) -> str:
+    """A cell's value without the change in brackets behind it."""
+    return str(cell).partition(" (")[0]
+
+
+def _with_unit(row: Row) -> str:
+    """A row's first value, with the unit that stands after its title unless it has one of its own."""
+    value, title = _value(row[1]), row[0]
+    unit = title.unit if isinstance(title, Cell) and value.replace(",", "").replace(".", "").isdigit() else ""
+    return f"{value} {unit}".rstrip()
+
+
+def _filled(table: Table) -> tuple[Table, list[str]]:
+    """A dash for each single cell that is not available, and what these are."""
+    holes = []
+    rows: list[Row] = []
+    for row in table.rows:
+        for place, cell in enumerate(row):
+            if str(cell) == NOT_AVAILABLE:
+                holes.append(f"{row[0]}, {table.head[place]}" if table.head[place] else str(row[0]))
+        rows.append([words.MISSING if str(cell) == NOT_AVAILABLE else cell for cell in row])
+    return (replace(table, rows=rows), holes) if holes else (table, [])
+
+
+def _with_rows(table: Table, kept: Sequence[int]) -> Table:
+    """With these rows only; marks move with their rows."""
+    if len(kept) == len(table.rows):
+        return table
+    marked = [place for place, old in enumerate(kept) if old in table.marked]
+    return replace(table, rows=[table.rows[place] for place in kept], marked=marked)
+
+
+def _without_columns(table: Table, columns: Sequence[int]) -> Table:
+    """Without these columns; shades move with theirs."""
+    if not columns:
+        return table
+    kept = [place for place in range(len(table.head)) if place not in columns]
+    rows = [[row[place] for place in kept if place < len(row)] for row in table.rows]
+    shaded = [place for place, old in enumerate(kept) if old in table.shaded]
+    return replace(table, head=[table.head[place] for place in kept], rows=rows, shaded=shaded)
+
+
+def contained(blocks: Sequence[Block], titles: Sequence[str] = ()) -> str:
+    """One line on what a fold holds: what its first tables and figures are about, and how many there are.
+
+    `titles` are those of its figures. Without tables and figures it is the first sentence.
+    """
+    tables = [block for block in flat(blocks) if isinstance(block, Table)]
+    about = list(dict.fromkeys(each for table in tables for each in _about(table)))
+    about += [title for title in titles if title not in about]
+    if not about:
+        return next((text for block in blocks if isinstance(block, Sentences) for text in block.texts if text), "")
+    named: list[str] = []
+    for each in about[:_NAMED]:
+        if named and len(", ".join((*named, each))) > _LETTERS:
+            break
+        named.append(each)
+    rest = " …" if len(named) < len(about) else ""
+    counts = [words.counted(len(tables), "table")] if tables else []
+    figures = sum(1 for block in flat(blocks) if isinstance(block, Figure))
+    counts += [words.counted(figures, "figure")] if figures else []
+    counted = f" · {', '.join(counts)}" if len(tables) + figures > 1 else ""
+    return f"{', '.join(named)}{rest}{counted}"
+
+
+def _about(table: Table) -> Sequence[str]:
+    """A table's title, or its columns, or with a column a treatment its rows."""
+    if table.title and not table.title.partition(",")[0].count("="):
+        return (table.title.removesuffix(" (secondary)"),)
+    if any("=" in name for name in table.head):
+        return [str(row[0]) for row in table.rows]
+    return [name for name in table.head[1:] if name]
+
+
+def flat(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Every block, those behind a fold in its place."""
+    for block in blocks:
+        if isinstance(block, Folded):
+            yield from flat(block.blocks)
+        else:
+            yield block

@@ -4,7 +4,7 @@ For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootst
 spreads against the baseline.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
@@ -15,8 +15,7 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
-from pgassay.report.json_values import place_values
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.study.responses import Response, Scale
 
 if TYPE_CHECKING:
@@ -54,10 +53,30 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
     return tuple(found)
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
+    plain = [
+        {
+            **check.effect.place._asdict(),
+            "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
+            "bootstrap": check.bootstrap and asdict(check.bootstrap),
+            "instability": check.instability and asdict(check.instability),
+        }
+        for check in found
+    ]
+    yield Values({"beside": {"comparisons": plain}})
     if not found:
         return
+    kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
+    agreed = []  # do other methods leave out no difference, as the verdict does or does not?
+    for check in found:
+        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
+        kind = kinds[check.effect.place]
+        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
+            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+            agreed.append(apart == (kind in _DECIDED))
+    count = words.counted(len(agreed), "comparison")
+    yield Brief(f"other methods agree with the verdict in {sum(agreed)} of {count}" if agreed else "other estimates")
     head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
     rows = [
         (
@@ -93,38 +112,4 @@ def _spread(found: Instability | None) -> str:
     return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {
-        "beside": {
-            "comparisons": [
-                {
-                    **place_values(check.effect),
-                    "hodges_lehmann": None if check.hodges_lehmann is None else asdict(check.hodges_lehmann),
-                    "bootstrap": None if check.bootstrap is None else asdict(check.bootstrap),
-                    "instability": None if check.instability is None else asdict(check.instability),
-                }
-                for check in findings.once(checks)
-            ],
-        }
-    }
-
-
-def _brief(findings: "Findings") -> str:
-    """In how many comparisons other methods leave out no difference, as the verdict does or does not."""
-    kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
-    alike, judged = 0, 0
-    for check in findings.once(checks):
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        kind = kinds[check.effect.place]
-        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
-            judged += 1
-            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
-            alike += apart == (kind in _DECIDED)
-    if not judged:
-        return "other estimates"
-    return f"other methods agree with the verdict in {alike} of {words.counted(judged, 'comparison')}"
-
-
-SECTION = Section(
-    "sensitivity", "Sensitivity checks", _blocks, _plain, secondary=True, link="Sensitivity", brief=_brief
-)
+SECTION = Section("sensitivity", "Sensitivity checks", _describe, secondary=True, link="Sensitivity")

@@ -1,16 +1,17 @@
 """Space at the end of the windows: database, WAL, every table and every index, a column a treatment; medians.
 
 The lab records each relation's bytes as a counter, `relation.table.NAME_bytes` or `relation.index.NAME_bytes`, since no
-study can know their names beforehand.
+study can know their names beforehand. What a codec would leave of tables, indexes and WAL is read from a sample of each
+trial's own files (`load.compressibility`), so it holds on any drive: on one that does not compress it is what one that
+does would have made of the same bytes.
 """
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 
 if TYPE_CHECKING:
@@ -23,42 +24,35 @@ ROWS_MAX = 12
 """Of single tables and indexes; the largest ones."""
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no trial recorded any size."""
-    treatments = [each.name for each in findings.study.treatments]
-    for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
-        yield from _tables(mine, treatments, findings.baseline, findings.responses, words.place(*place))
-
-
-def _tables(
-    trials: Sequence[TrialRecord],
-    treatments: Sequence[str],
-    baseline: str,
-    responses: Container[str],
-    where: str,
-) -> Iterator[Table]:
-    of = by_treatment(trials)
-    rows = []
-    relations: dict[str, dict[str, float]] = {}
-    counters = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
-    for name in (each for each in counters if each.startswith(_PREFIX)):
-        kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
-        found = {each: [trial.counters.get(name) for trial in of.get(each, ())] for each in treatments}
-        relations[f"{kind} {relation}"] = _medians(found)
-    if not relations:
-        return
-    for name, title in _WHOLES:
-        if name in responses:
-            found = {each: [trial.responses.get(name) for trial in of.get(each, ())] for each in treatments}
-            sizes = _medians(found)
-            if sizes:
-                rows.append(_row(title, sizes, treatments, baseline))
-    largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
-    rows += [_row(name, relations[name], treatments, baseline) for name in largest[:ROWS_MAX]]
-    notes = ["tables include TOAST and maps; in brackets the ratio to the baseline; pg_wal includes recycled files"]
-    if len(largest) > ROWS_MAX:
-        notes.append(f"{len(largest) - ROWS_MAX} smaller relations are only in the trials' counters")
-    yield Table(("", *map(words.headed, treatments)), rows, where, notes)
+    database = findings.responses.get(_WHOLES[0][0])
+    if sizes := [row.median for row in findings.summaries(database) if row.n] if database else []:
+        least, most = words.size(min(sizes)), words.size(max(sizes))
+        yield Brief(f"database {least}" if least == most else f"database {least} to {most}, by table and index")
+    treatments, baseline = [each.name for each in findings.study.treatments], findings.baseline
+    for place, trials in valid_by_place(findings.trials, findings.study.arms).items():
+        of = by_treatment(trials)
+        relations: dict[str, dict[str, float]] = {}
+        counters = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
+        for name in (each for each in counters if each.startswith(_PREFIX)):
+            kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
+            found = {each: [trial.counters.get(name) for trial in of.get(each, ())] for each in treatments}
+            relations[f"{kind} {relation}"] = _medians(found)
+        if not relations:
+            continue
+        rows = []
+        for name, title in _WHOLES:
+            if name in findings.responses:
+                found = {each: [trial.responses.get(name) for trial in of.get(each, ())] for each in treatments}
+                if medians := _medians(found):
+                    rows.append(_row(title, medians, treatments, baseline))
+        largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
+        rows += [_row(name, relations[name], treatments, baseline) for name in largest[:ROWS_MAX]]
+        notes = ["tables include TOAST and maps; in brackets the ratio to the baseline; pg_wal includes recycled files"]
+        if len(largest) > ROWS_MAX:
+            notes.append(f"{len(largest) - ROWS_MAX} smaller relations are only in the trials' counters")
+        yield Table(("", *map(words.headed, treatments)), rows, words.place(*place), notes)
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
@@ -79,13 +73,41 @@ def _row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], base
     return (title, *cells)
 
 
-def _brief(findings: "Findings") -> str:
-    response = findings.responses.get(_WHOLES[0][0])
-    sizes = [row.median for row in findings.summaries(response) if row.n] if response else []
-    if not sizes:
-        return ""
-    least, most = words.size(min(sizes)), words.size(max(sizes))
-    return f"database {least}" if least == most else f"database {least} to {most}, by table and index"
+SECTION = Section("space", "Space at the end of the window", _describe, secondary=True)
+
+_KINDS = (("heap", "tables"), ("index", "indexes"), ("wal", "WAL since the last checkpoint"))
 
 
-SECTION = Section("space", "Space at the end of the window", _blocks, secondary=True, brief=_brief)
+def _compression(findings: "Findings") -> Iterator[Part]:
+    """A table for each place, bytes and ratios of each treatment; nothing where no trial was asked."""
+    yield Brief("logical and compressed bytes of each kind of file, by treatment")
+    treatments = [each.name for each in findings.study.treatments]
+    plain: list[dict[str, Any]] = []
+    for (condition, covariate), trials in valid_by_place(findings.trials, findings.study.arms).items():
+        of = by_treatment(trials)
+        found: dict[tuple[str, str], tuple[float | None, float | None, float | None]] = {}
+        for treatment in treatments:
+            kinds = {}
+            for kind, _ in _KINDS:
+                names = (f"stored.{kind}_logical_bytes", f"stored.{kind}_compressed_bytes")
+                logical, stored = (
+                    middle(trial.counters.get(name) for trial in of.get(treatment, ())) for name in names
+                )
+                ratio = logical / stored if logical and stored else None
+                found[treatment, kind] = logical, stored, ratio
+                kinds[kind] = {"logical_bytes": logical, "compressed_bytes": stored, "ratio": ratio}
+            if any(each["logical_bytes"] or each["compressed_bytes"] for each in kinds.values()):
+                place = {"treatment": treatment, "condition": condition, "covariate": covariate}
+                plain.append({**place, "kinds": kinds})
+        if any(ratio for _, _, ratio in found.values()):
+            rows = [(title, *(_quotient(*found[each, kind]) for each in treatments)) for kind, title in _KINDS]
+            notes = ("file size ÷ compressed size = ratio; 4 KiB blocks, estimated from a sample of the files",)
+            yield Table(("", *map(words.headed, treatments)), rows, words.place(condition, covariate), notes)
+    yield Values({"stored_kinds": plain})
+
+
+def _quotient(logical: float | None, stored: float | None, ratio: float | None) -> str:
+    return words.MISSING if ratio is None else f"{words.size(logical)} ÷ {words.size(stored)} = {ratio:.2f}"
+
+
+COMPRESSION = Section("compression", "Compressibility of tables, indexes and WAL", _compression, secondary=True)

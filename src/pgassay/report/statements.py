@@ -15,10 +15,11 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
 from pgassay.record.ask import StatementRecord, statements
-from pgassay.report import latencies, words
-from pgassay.report.case import Headline, Text
+from pgassay.report import measurements, words
+from pgassay.report.answer import Headline
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Code, Folded, Section, Sentences, Table
+from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response
 
@@ -79,9 +80,37 @@ class Statements:
 def of_run(findings: "Findings") -> Statements:
     """All of a run; nothing where its load is one script, or where the scripts differ between the trials."""
     tried = {each.script: each for each in statements(findings.run)}
-    known = [each for each in _effects(findings, tried) if each.effect.blocks]
+    scripts, kept = _scripts(findings), findings.once(measurements.latencies_of)
+    places = [arm.place for arm in findings.study.arms]
+    compared = sum(place.treatment != findings.baseline for place in places)
+    known: list[StatementEffect] = []
+    for number, script in enumerate(scripts if len(scripts) > 1 and compared else ()):
+        seen = [
+            Observation(trial.block, *trial.place, mean_us / 1e3)
+            for trial in findings.trials
+            if trial.number in kept
+            and (mine := kept[trial.number].scripts.get(number)) is not None
+            and (mean_us := mine.mean_us) is not None
+        ]
+        effects = compare(
+            seen,
+            _RESPONSE,
+            findings.baseline,
+            blocks_max=findings.study.design.blocks_max,
+            comparisons=len(scripts) * compared,
+            looks=findings.looks,
+            arms=places,
+        )
+        text = tried[script].text if script in tried else script
+        known += (StatementEffect(script, text, each) for each in effects if each.blocks)
     worst_first = sorted(known, key=lambda each: (not each.slower, -each.effect.estimate))
-    return Statements(tuple(worst_first), tuple(_wrong(findings, tried)), tried)
+    wrong = [
+        WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
+        for each in tried.values()
+        for arm in findings.study.arms
+        if each.differs(arm.name, baseline := _baseline_of(findings, arm.place))
+    ]
+    return Statements(tuple(worst_first), tuple(wrong), tried)
 
 
 def _scripts(findings: "Findings") -> Sequence[str]:
@@ -92,96 +121,41 @@ def _scripts(findings: "Findings") -> Sequence[str]:
     return [PurePath(part.rpartition("@")[0] or part).stem for part in parts if part]
 
 
-def _effects(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[StatementEffect]:
-    scripts, kept = _scripts(findings), findings.once(latencies.kept)
-    places = [arm.place for arm in findings.study.arms]
-    compared = sum(place.treatment != findings.baseline for place in places)
-    if len(scripts) < 2 or not compared:
-        return
-    for number, script in enumerate(scripts):
-        seen = [
-            Observation(trial.block, *trial.place, mean_us / 1e3)
-            for trial in findings.trials
-            if trial.number in kept
-            and (mine := kept[trial.number].scripts.get(number)) is not None
-            and (mean_us := mine.mean_us) is not None
-        ]
-        found = compare(
-            seen,
-            _RESPONSE,
-            findings.baseline,
-            blocks_max=findings.study.design.blocks_max,
-            comparisons=len(scripts) * compared,
-            looks=findings.looks,
-            arms=places,
-        )
-        text = tried[script].text if script in tried else script
-        yield from (StatementEffect(script, text, each) for each in found)
-
-
-def _wrong(findings: "Findings", tried: Mapping[str, StatementRecord]) -> Iterator[WrongAnswer]:
-    for each in tried.values():
-        for arm in findings.study.arms:
-            baseline = _baseline_of(findings, arm.place)
-            if each.differs(arm.name, baseline):
-                yield WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
-
-
 def _baseline_of(findings: "Findings", place: Place) -> str:
-    """The name of the arm that a place is compared with."""
     return Place(findings.baseline, place.condition, place.covariate).name
 
 
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
     """A headline with more where the load has several statements: wrong answers first, slower statements last."""
-    text, mine = Text(), findings.once(of_run)
-    first, last = ([each] if each else [] for each in (_answers(mine, text), slower(mine, text)))
-    return replace(
-        found,
-        sentences=[*first, *found.sentences, *last],
-        figures=[*found.figures, *text.figures],
-        beside=[*first, *found.beside, *last],
-    )
+    mine = findings.once(of_run)
+    last = [each] if (each := slower(mine)) else []
+    first: list[str] = []
+    if mine.wrong:
+        wrong, many = mine.wrong[0], len({each.text for each in mine.wrong})
+        gives = f"{many} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows"
+        rows = f"{wrong.rows:,} instead of {wrong.baseline_rows:,} with {wrong.place.name}"
+        first = [f"{gives}: {_short(wrong.text)} gives {rows}"]
+    return replace(found, sentences=[*first, *found.sentences, *last], rest=[*first, *found.rest, *last])
 
 
-def _answers(found: Statements, text: Text) -> str:
-    if not found.wrong:
-        return ""
-    first, many = found.wrong[0], len({each.text for each in found.wrong})
-    counted = text.count(many, "statements with other rows")
-    was, now = (
-        text.number(f"{rows:,}", rows, f"rows of {_short(first.text)}") for rows in (first.baseline_rows, first.rows)
-    )
-    return (
-        f"{counted} {plural('statement', many)} {'gives' if many == 1 else 'give'} another number of rows:"
-        f" {_short(first.text)} gives {now} instead of {was} with {first.place.name}"
-    )
-
-
-def slower(found: Statements, text: Text) -> str:
-    """How many statements are slower, and the worst five of them."""
+def slower(found: Statements) -> str:
+    """How many statements are slower, and the worst five of them: `SELECT … ×3.01 (×2.76 to ×3.29)`."""
     judged = [each for each in found.effects if each.effect.informative]
     if not judged:
         return ""
-    total = text.count(found.count, "statements that were compared")
     sure = [each for each in judged if each.slower]
     if not sure:
-        return f"none of {total} statements was shown to be slower"
+        return f"none of {found.count} statements was shown to be slower"
     many = len({each.script for each in sure})
-    counted = text.count(many, "slower statements")
     alone = len({each.effect.place for each in found.effects}) == 1
-    worst = "; ".join(_times(each, text, alone=alone) for each in sure[:SHOWN])
+    worst = []
+    for each in sure[:SHOWN]:
+        times, low, high = (f"×{rounded(value)}" for value in (each.effect.estimate, each.effect.low, each.effect.high))
+        place = "" if alone else f" with {each.effect.place.name}"
+        worst.append(f"{_short(each.text, _TOLD)} {times} ({low} to {high}){place}")
     most = ", most of all" if len(sure) > SHOWN else ""
-    verb = "is" if many == 1 else "are"
-    return f"{counted} of {total} statements {verb} slower{most} (intervals for all together): {worst}"
-
-
-def _times(each: StatementEffect, text: Text, *, alone: bool) -> str:
-    """`SELECT … ×3.01 (×2.76 to ×3.29)`, with its treatment where there are several."""
-    name, effect = _short(each.text, _TOLD), each.effect
-    values = zip((effect.estimate, effect.low, effect.high), ("", ", low", ", high"), strict=True)
-    times, low, high = (text.number(f"×{rounded(value)}", value, f"latency of {name}{end}") for value, end in values)
-    return f"{name} {times} ({low} to {high}){'' if alone else f' with {effect.place.name}'}"
+    slow = f"{many} of {found.count} statements {'is' if many == 1 else 'are'} slower{most}"
+    return f"{slow} (intervals for all together): {'; '.join(worst)}"
 
 
 def _short(text: str, most: int = _SHORT) -> str:
@@ -191,38 +165,45 @@ def _short(text: str, most: int = _SHORT) -> str:
 
 def doubts(findings: "Findings") -> Iterator[str]:
     """Where answers differ, a treatment does not do the same work."""
-    told: dict[str, list[WrongAnswer]] = {}
-    for each in findings.once(of_run).wrong:
-        told.setdefault(each.place.name, []).append(each)
-    for arm, wrong in told.items():
+    for arm, wrong in grouped(findings.once(of_run).wrong, lambda each: each.place.name).items():
         many = words.counted(len(wrong), "statement")
-        yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {_rows(wrong[0])}"
+        said = f"{_short(wrong[0].text)} {wrong[0].rows:,} instead of {wrong[0].baseline_rows:,}"
+        yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {said}"
 
 
-def _rows(wrong: WrongAnswer) -> str:
-    return f"{_short(wrong.text)} {wrong.rows:,} instead of {wrong.baseline_rows:,}"
-
-
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     found = findings.once(of_run)
+    if found.effects or found.tried:
+        yield Values({"statements": _values(found)})
     if found.wrong:
-        yield _wrong_table(found.wrong)
+        rows = [
+            (_short(each.text, _LONG), each.place.name, f"{each.calls:,}", f"{each.baseline_rows:,}", f"{each.rows:,}")
+            for each in found.wrong
+        ]
+        head = ("statement", "with", "calls", "rows with the baseline", "rows")
+        note = "each was asked with the same values, on a clone of the same data, before the run"
+        yield Table(head, rows, "Statements whose answers differ", (note,), whole=True)
     if not found.effects:
         return
-    yield Sentences((_counted(found),))
+    slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
+    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
+    counted = (
+        f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
+    )
+    yield Brief(counted)
+    yield Sentences((counted,))
     worst = found.effects[:SHOWN]
     yield _table(worst, "The worst statements" if len(found.effects) > SHOWN else "Statements")
-    yield from _plans(findings, worst, found.tried)
+    for each in worst:
+        plans = found.tried[each.script].plans if each.script in found.tried else {}
+        mine = each.effect.place
+        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
+        if both:
+            yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
     if len(found.effects) > SHOWN:
         every = _table(found.effects, "All statements")
         yield Folded(every.title, (every,))
     yield Sentences((f"in brackets: {found.effects[0].effect.method}",), small=True)
-
-
-def _counted(found: Statements) -> str:
-    slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
-    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
-    return f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
 
 
 def _table(effects: Sequence[StatementEffect], title: str) -> Table:
@@ -238,58 +219,22 @@ def _table(effects: Sequence[StatementEffect], title: str) -> Table:
     return Table(("statement", "with", "baseline", "mean latency"), rows, title=title, whole=True)
 
 
-def _wrong_table(wrong: Sequence[WrongAnswer]) -> Table:
-    rows = [
-        (_short(each.text, _LONG), each.place.name, f"{each.calls:,}", f"{each.baseline_rows:,}", f"{each.rows:,}")
-        for each in wrong
-    ]
-    return Table(
-        ("statement", "with", "calls", "rows with the baseline", "rows"),
-        rows,
-        title="Statements whose answers differ",
-        notes=("each was asked with the same values, on a clone of the same data, before the run",),
-        whole=True,
-    )
-
-
-def _plans(
-    findings: "Findings", effects: Sequence[StatementEffect], tried: Mapping[str, StatementRecord]
-) -> Iterator[Block]:
-    """The plans of the worst statements, with the baseline and with the treatment."""
-    for each in effects:
-        plans = tried[each.script].plans if each.script in tried else {}
-        mine = each.effect.place
-        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
-        if both:
-            yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
-
-
-def _brief(findings: "Findings") -> str:
-    found = findings.once(of_run)
-    return _counted(found) if found.effects else ""
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    found = findings.once(of_run)
-    if not (found.effects or found.tried):
-        return {}
+def _values(found: Statements) -> dict[str, object]:
     return {
-        "statements": {
-            "effects": [
-                {"script": each.script, "statement": each.text, **effect_values(each.effect)} for each in found.effects
-            ],
-            "other_rows": [
-                {
-                    "statement": each.text,
-                    "arm": each.place.name,
-                    "calls": each.calls,
-                    "baseline_rows": each.baseline_rows,
-                    "rows": each.rows,
-                }
-                for each in found.wrong
-            ],
-        }
+        "effects": [
+            {"script": each.script, "statement": each.text, **effect_values(each.effect)} for each in found.effects
+        ],
+        "other_rows": [
+            {
+                "statement": each.text,
+                "arm": each.place.name,
+                "calls": each.calls,
+                "baseline_rows": each.baseline_rows,
+                "rows": each.rows,
+            }
+            for each in found.wrong
+        ],
     }
 
 
-SECTION = Section("statements", "Statements", _blocks, _plain, secondary=True, link="Statements", brief=_brief)
+SECTION = Section("statements", "Statements", _describe, secondary=True, link="Statements")

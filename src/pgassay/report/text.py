@@ -1,19 +1,22 @@
 """The report on a terminal: the answer on one screen (`brief`), its headline alone (`headline`), or all of it.
 
 The screen is k6's and hyperfine's: what was found, how sure that is, why, what to distrust, and where the rest stands.
-Where it does not fit into `LINES`, the longest part says how much more there is.
+Where it does not fit into `LINES`, the longest part says how much more there is. As Markdown, for a job's summary or a
+comment, it is whole: GitHub's flavour, since tables are not in CommonMark ("GitHub Flavored Markdown Spec", 4.10).
+Texts are escaped: the name of a study, or of a treatment in somebody's script, must not become markup.
 """
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pgassay.outgoing import lines
-from pgassay.report import contents, doubts, power_cuts, verdict, words
-from pgassay.report.arrangement import arranged
-from pgassay.report.reasons import reasons
-from pgassay.report.section import Block, Listing, Section, Sentences, Surface, Table, Verdicts
+from pgassay import __version__
+from pgassay.outgoing import lines, visible
+from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
+from pgassay.report.headline import reasons
+from pgassay.report.section import Block, Listing, Sentences, Surface, Table, Verdicts, arranged
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -92,8 +95,8 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 def _headline(findings: "Findings") -> list[list[str]]:
     sections = [section for section in contents.sections() if section.name == HEADLINE]
     blocks = [block for section in sections for block in section.shown(findings, Surface.TERMINAL)]
-    told = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
-    return [_wrapped(text) for text in (*told, *_said(blocks, small=True))]
+    said = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
+    return [_wrapped(text) for text in (*said, *_said(blocks, small=True))]
 
 
 def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
@@ -102,7 +105,6 @@ def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
 
 
 def _subject(findings: "Findings") -> str:
-    """What the verdicts are about, and how many blocks they come from."""
     title, judged = verdict.SECTION.title, findings.verdicts
     if power_cuts.decide(findings):
         return f"{title}: {power_cuts.question(findings)}"
@@ -146,17 +148,11 @@ def _lines(findings: "Findings") -> Iterator[str]:
     for section in contents.sections():
         found = arranged(section.shown(findings, Surface.TERMINAL))
         missing += [f"{section.title}: {each}" for each in found.missing]
-        yield from _section(section, found.blocks)
+        said = [line for place, block in enumerate(found.blocks) for line in _block(block, first=not place)]
+        if said:
+            yield from ("", f"{section.title}{' (secondary)' if section.secondary else ''}", *said)
     if missing:
         yield from ("", "Not available", *(f"{_INDENT}{each}" for each in missing))
-
-
-def _section(section: Section, blocks: Sequence[Block]) -> Iterator[str]:
-    lines = [line for place, block in enumerate(blocks) for line in _block(block, first=not place)]
-    if lines:
-        yield ""
-        yield f"{section.title}{' (secondary)' if section.secondary else ''}"
-        yield from lines
 
 
 def _block(block: Block, *, first: bool) -> Iterator[str]:
@@ -167,20 +163,17 @@ def _block(block: Block, *, first: bool) -> Iterator[str]:
             yield from () if first else ("",)
             yield f"{_INDENT}{block.title}"
         indent = _INDENT * 2 if block.title else _INDENT
-        yield from _table(block, indent)
+        whole = len(block.head)
+        rows = [[*map(str, row), *([""] * (whole - len(row)))] for row in block.rows]
+        yield from _columns([block.head, *rows], block.numeric, indent)
         yield from (f"{indent}{note}" for note in block.notes)
     elif isinstance(block, Verdicts):
-        rows = [(row.place, row.effect, row.blocks, row.text) for row in block.rows]
-        yield from _columns(rows, (False, True, True, False), _INDENT)
+        yield from _columns(
+            [(row.place, row.effect, row.blocks, row.text) for row in block.rows], (False, True, True, False), _INDENT
+        )
     elif isinstance(block, Listing):
         yield f"{_INDENT}{block.title}{f' ({block.about})' if block.about else ''}"
         yield from (f"{_INDENT * 2}{item}" for item in block.items)
-
-
-def _table(table: Table, indent: str) -> Iterator[str]:
-    whole = len(table.head)
-    rows = [[*map(str, row), *([""] * (whole - len(row)))] for row in table.rows]
-    yield from _columns([tuple(table.head), *map(tuple, rows)], table.numeric, indent)
 
 
 def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str) -> Iterator[str]:
@@ -193,3 +186,56 @@ def _columns(rows: Sequence[Sequence[str]], numeric: Sequence[bool], indent: str
             for cell, width, right in zip(row, widths, numeric, strict=True)
         ]
         yield (indent + "  ".join(cells)).rstrip()
+
+
+_NUMBERED = "|".join(rf"(?<=^\d{{{digits}}})" for digits in range(1, 10))
+_MARKUP = re.compile(rf"[\\`*_\[\]|~$@#]|:(?=//)|(?<=\bwww)\.|^[=+-]|(?:{_NUMBERED})[.)]", re.IGNORECASE)
+"""What GitHub would take for markup, mathematics, a mention or a link; at the beginning also for a list."""
+
+
+def markdown(findings: "Findings") -> str:
+    """Headline, verdicts, thresholds, reasons and doubts, ending with a newline."""
+    return "\n".join(_markdown_lines(findings)) + "\n"
+
+
+def _markdown_lines(findings: "Findings") -> Iterator[str]:
+    yield f"## {escaped(findings.study.title)}"
+    answers = [section for section in contents.sections() if section.name == HEADLINE]
+    for block in (block for section in answers for block in section.shown(findings, Surface.TERMINAL)):
+        if isinstance(block, Sentences):
+            for text in filter(None, block.texts):
+                yield from ("", escaped(words.sentence(text)) + ("" if block.small else "."))
+    shown = verdict.SECTION.shown(findings, Surface.TERMINAL)
+    rows = [row for block in shown if isinstance(block, Verdicts) for row in block.rows]
+    if rows:
+        against = f"{findings.primary.title} against {findings.baseline}"
+        subject = power_cuts.question(findings) if power_cuts.decide(findings) else against
+        yield from ("", f"### {escaped(words.capital(subject))}", "")
+        head = ("treatment", "effect", "verdict", "blocks")
+        cells = [(row.place, row.effect, row.text, row.blocks) for row in rows]
+        said = [place for place in range(len(head)) if any(row[place] for row in cells)]
+        yield from _markdown_table([head[place] for place in said], [[row[place] for place in said] for row in cells])
+    for table in decide.blocks(findings):
+        if isinstance(table, Table):
+            yield from ("", f"### {escaped(table.title)}", "", *_markdown_table(table.head, table.rows))
+    yield from _markdown_list("Why", reasons(findings))
+    yield from _markdown_list("What to distrust", doubts.reasons(findings))
+    yield from ("", f"Run {escaped(findings.run.path.name)}, pgassay {escaped(__version__)}")
+
+
+def _markdown_list(title: str, texts: Sequence[str]) -> Iterator[str]:
+    if texts:
+        yield from ("", f"### {title}", "", *(f"- {escaped(text)}" for text in texts))
+
+
+def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> Iterator[str]:
+    yield f"| {' | '.join(map(escaped, head))} |"
+    yield "|" + "---|" * len(head)
+    for row in rows:
+        yield f"| {' | '.join(escaped(str(cell)) for cell in row)} |"
+
+
+def escaped(text: str) -> str:
+    """The text as Markdown that shows it letter by letter, on one line."""
+    line = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _MARKUP.sub(lambda found: f"\\{found[0]}", line)

@@ -7,17 +7,16 @@ them; docs/report.md says how each is computed.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import refusal_of_speed
-from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.case import listed
+from pgassay.report.answer import listed
 from pgassay.report.costs import typical
-from pgassay.report.section import Block, Section, Table
+from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 from pgassay.study.drives import timed
 from pgassay.study.levels import Cell, Level, Place
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 CYCLES = 3000
-"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said beside every life."""
+"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said with every life."""
 _TB = 1e12
 _YEAR_S = 365.25 * 86400
 SPACE: Mapping[str, str] = {"physical_bytes": "live bytes on flash", "database_bytes": "database"}
@@ -79,46 +78,39 @@ def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
     varied = {name for treatment in findings.study.treatments for name in treatment.levels}
     if not any(name.startswith(_NEEDED) for name in varied):
         return ()
+    fixed = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     found = []
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
         space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
         speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
-        if space is not None and speed is not None:
-            one = Tradeoff(*place, space, speed, points(findings, place, mine, space, speed))
-            found.append(replace(one, on_front=_standings(findings, one)))
-    return tuple(found)
-
-
-def points(
-    findings: "Findings", place: Cell, trials: Sequence[TrialRecord], space: str, speed: str
-) -> tuple[Point, ...]:
-    """Every treatment's values at a place, in the study's order."""
-    levels = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
-    of = by_treatment(trials)
-    values = {name: _typical(findings, place, name, of) for name in (*_SHOWN, space, speed)}
-    found = []
-    for treatment in findings.study.treatments:
-        means = {name: each.get(treatment.name) for name, each in values.items()}
-        mine_levels = levels.get(treatment.name, treatment.levels)
-        error = findings.service_errors.get(Place(treatment.name, *place))
-        found.append(Point(treatment.name, mine_levels, means[space], means[speed], means, error))
+        if space is None or speed is None:
+            continue
+        of = by_treatment(mine)
+        values = {name: _typical(findings, place, name, of) for name in (*_SHOWN, space, speed)}
+        points = []
+        for treatment in findings.study.treatments:
+            means = {name: each.get(treatment.name) for name, each in values.items()}
+            error = findings.service_errors.get(Place(treatment.name, *place))
+            levels = fixed.get(treatment.name, treatment.levels)
+            points.append(Point(treatment.name, levels, means[space], means[speed], means, error))
+        one = Tradeoff(*place, space, speed, tuple(points))
+        found.append(replace(one, on_front=_standings(findings, one)))
     return tuple(found)
 
 
 def _typical(
     findings: "Findings", place: Cell, name: str, trials: Mapping[str, Sequence[TrialRecord]]
 ) -> Mapping[str, float | None]:
-    """Of each treatment as everywhere on a page; of what the record does not declare the median."""
-    if name not in findings.responses:
-        return {treatment: middle(_value(trial, name) for trial in mine) for treatment, mine in trials.items()}
-    known = typical(findings, findings.responses[name], place)
-    return {each: value for each, value in known.items() if not (name in _SPEED and value <= 0.0)}
+    """Of each treatment as everywhere on a page; of what the record does not declare the median.
 
-
-def _value(trial: TrialRecord, name: str) -> float | None:
-    """A speed of 0 has no ratio: left out here as in the verdicts and the published table, where it is named."""
-    value = trial.responses.get(name)
-    return None if name in _SPEED and value is not None and value <= 0.0 else value
+    A speed of 0 has no ratio: left out here as in the verdicts and the published table, where it is named.
+    """
+    least = 0.0 if name in _SPEED else -inf
+    if name in findings.responses:
+        known = typical(findings, findings.responses[name], place)
+        return {each: value for each, value in known.items() if value > least}
+    values = {each: [trial.responses.get(name) for trial in mine] for each, mine in trials.items()}
+    return {each: middle(one for one in mine if one is None or one > least) for each, mine in values.items()}
 
 
 def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> dict[str, bool | None]:
@@ -127,19 +119,19 @@ def front(every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> d
     `compared` is the verdict on the first one's speed against the second's. On the front is what is faster than all
     that take no more space; what takes more and is as fast as another is not. Unknown space or speed is not on it.
     """
-    return {point.name: _known(point) and _stands(point, every, compared) for point in every}
-
-
-def _stands(point: Point, every: Sequence[Point], compared: Callable[[Point, Point], Kind]) -> bool | None:
-    still_open = False
-    for other in every:
-        if other.name == point.name or not _known(other) or apart(other, point) or _size(other) > _size(point):
-            continue
-        kind = compared(point, other)
-        if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
-            return False
-        still_open |= kind not in (Kind.BETTER, Kind.EQUIVALENT)
-    return None if still_open else True
+    found: dict[str, bool | None] = {}
+    for point in every:
+        found[point.name] = _known(point)
+        for other in every if _known(point) else ():
+            if other.name == point.name or not _known(other) or apart(other, point) or _size(other) > _size(point):
+                continue
+            kind = compared(point, other)
+            if kind is Kind.WORSE or (kind is Kind.EQUIVALENT and _size(other) < _size(point)):
+                found[point.name] = False
+                break
+            if kind not in (Kind.BETTER, Kind.EQUIVALENT):
+                found[point.name] = None
+    return found
 
 
 def _known(point: Point) -> bool:
@@ -177,8 +169,17 @@ def apart(one: Point, other: Point) -> bool:
     return bool(refusal_of_speed(one.levels, other.levels, (one.service_error, other.service_error)))
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    for each in findings.once(tradeoffs):
+def _describe(findings: "Findings") -> Iterator[Part]:
+    found = findings.once(tradeoffs)
+    yield Values({"tradeoff": [_values(each) for each in found]})
+    if not found:
+        return
+    kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))  # of the first place
+    named = ((said, [name for name, on in found[0].on_front.items() if on is kind]) for said, kind in kinds)
+    parts = [f"{said}: {listed(names)}" for said, names in named if names]
+    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
+    yield Brief(f"by space and speed alone {'; '.join(parts)}{others}" if parts else "")
+    for each in found:
         yield _table(findings, each)
 
 
@@ -189,17 +190,18 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
     rows = []
     for each in every:
         first = next(other for other in every if not apart(other, each))
-        life = (_number(each.means["write_amplification"]), _years(each.life_years)) if flash else ()
+        years = each.life_years
+        life = words.MISSING if years is None else f"{years:.2g} years" if years < 99.5 else f"{years:,.0f} years"
         rows.append(
             (
                 each.name,
-                words.MISSING if each.space_bytes is None else words.size(each.space_bytes),
+                words.size(each.space_bytes),
                 _times(findings, found, found.space, each.name, findings.baseline),
-                _number(each.speed),
+                words.number(each.speed),
                 _times(findings, found, found.speed, each.name, first.name),
-                _share(each.means["hot_share"]),
-                _bytes(each.means["wal_bytes_per_transaction"]),
-                *life,
+                words.share(each.means["hot_share"]),
+                words.size(each.means["wal_bytes_per_transaction"]),
+                *((words.number(each.means["write_amplification"]), life) if flash else ()),
                 _ON_FRONT[found.on_front[each.name]],
             )
         )
@@ -221,18 +223,6 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
     return Table(head, rows, found.place, notes)
 
 
-def _number(value: float | None) -> str:
-    return words.MISSING if value is None else words.number(value)
-
-
-def _share(value: float | None) -> str:
-    return words.MISSING if value is None else per_cent(value, 1)
-
-
-def _bytes(value: float | None) -> str:
-    return words.MISSING if value is None else words.size(value)
-
-
 def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str, against: str) -> str:
     """How many times as much as another treatment has: the estimate that a verdict on the two would have."""
     if treatment == against:
@@ -244,47 +234,25 @@ def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str,
     return words.MISSING if effect is None or not isfinite(effect.estimate) else f"×{effect.estimate:.2f}"
 
 
-def _years(value: float | None) -> str:
-    return words.MISSING if value is None else f"{value:.2g} years" if value < 99.5 else f"{value:,.0f} years"
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    """Every treatment's means, whether it is on the front (null: unresolved), and a TB of flash's life in years."""
+def _values(found: Tradeoff) -> dict[str, object]:
     return {
-        "tradeoff": [
+        "condition": found.condition,
+        "covariate": found.covariate,
+        "space": found.space,
+        "speed": found.speed,
+        "cycles": CYCLES,
+        "points": [
             {
-                "condition": each.condition,
-                "covariate": each.covariate,
-                "space": each.space,
-                "speed": each.speed,
-                "cycles": CYCLES,
-                "points": [
-                    {
-                        "treatment": point.name,
-                        "space": point.space_bytes,
-                        "speed": point.speed,
-                        "on_the_front": each.on_front[point.name],
-                        "life_years": point.life_years,
-                        **{name: point.means.get(name) for name in _SHOWN},
-                    }
-                    for point in each.points
-                ],
+                "treatment": point.name,
+                "space": point.space_bytes,
+                "speed": point.speed,
+                "on_the_front": found.on_front[point.name],
+                "life_years": point.life_years,
+                **{name: point.means.get(name) for name in _SHOWN},
             }
-            for each in findings.once(tradeoffs)
-        ]
+            for point in found.points
+        ],
     }
 
 
-def _brief(findings: "Findings") -> str:
-    """What is on the front of the first place, and at how many others there is one."""
-    found = findings.once(tradeoffs)
-    parts = []
-    for each in found[:1]:
-        kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))
-        named = ((said, [name for name, on in each.on_front.items() if on is kind]) for said, kind in kinds)
-        parts += [f"{said}: {listed(names)}" for said, names in named if names]
-    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
-    return f"by space and speed alone {'; '.join(parts)}{others}" if parts else ""
-
-
-SECTION = Section("tradeoff", "Space against speed", _blocks, _plain, secondary=True, brief=_brief)
+SECTION = Section("tradeoff", "Space against speed", _describe, secondary=True)

@@ -1,27 +1,91 @@
 """The trials: by place and treatment, as tables ask for them, and each as a row with what became of it.
 
 A place is a condition with a covariate point, both names empty where the study has none. A page carries at most `SHOWN`
-rows, those first that do not plainly count; JSON and `pgassay export --csv` have all.
+rows, those first that do not plainly count; JSON and `pgassay export --csv` have all. Covariate points are in a
+reader's order: by number where they are numbers, else as the study has them.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from pgassay.analysis.steadiness import Steadiness, TrialCourse
 from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.seconds import has_seconds
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
+from pgassay.report.section import Brief, Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.levels import Arm, Cell, Place
+from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
+
+
+def number_of(covariate: str) -> float | None:
+    """`load.clients=8` as 8; None for a label with several covariates, or without a number."""
+    _, _, value = covariate.partition("=")
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def in_order(covariates: Sequence[str]) -> tuple[str, ...]:
+    """The labels in order; they are given in the study's."""
+    numbers = {name: number_of(name) for name in covariates}
+    if any(number is None for number in numbers.values()):
+        return tuple(covariates)
+    return tuple(sorted(covariates, key=lambda name: numbers[name] or 0.0))
+
+
+class Remaining:
+    """What a run may still take at most, by what its trials took so far and what is left of its budget.
+
+    Empty where nothing is left, or nothing is known yet.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._design = study.design
+        self._arms = len(study.arms)
+        self._lengths_s: list[float] = []
+        self.used_s = 0.0
+        self._block = self._in_block = 0
+
+    def add(self, record: TrialRecord) -> None:
+        """A trial has ended."""
+        self._lengths_s.append(record.length_s)
+        self.used_s += record.length_s
+        self._in_block = self._in_block + 1 if record.block == self._block else 1
+        self._block = record.block
+
+    def used(self, seconds: float) -> None:
+        """So much of the budget is gone, preparations included."""
+        self.used_s = seconds
+
+    def drop(self) -> None:
+        """An arm has left."""
+        self._arms -= 1
+
+    @property
+    def left_s(self) -> float:
+        """Seconds at most, by the blocks and by the budget; infinite while nothing is known of either."""
+        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
+        lengths_s, budget_s = self._lengths_s, self._design.budget_s
+        by_blocks = trials * sum(lengths_s) / len(lengths_s) if lengths_s else inf
+        return by_blocks if budget_s is None else min(by_blocks, max(0.0, budget_s - self.used_s))
+
+    def __str__(self) -> str:
+        return f"at most {words.duration(self.left_s)} left" if 0.0 < self.left_s < inf else ""
+
 
 SHOWN = 400
 _SERVER_SAYS = re.compile(r"\b(ERROR|FATAL|PANIC):.*", re.DOTALL)
@@ -37,20 +101,22 @@ def valid_by_place(trials: Iterable[TrialRecord], arms: Iterable[Arm] = ()) -> M
     return {place: mine for place, mine in found.items() if mine}
 
 
-def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRecord]]:
-    """The trials of each treatment, in one pass."""
-    found: dict[str, list[TrialRecord]] = {}
-    for trial in trials:
-        found.setdefault(trial.treatment, []).append(trial)
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Items by what they have in common, groups in the order of their first ones."""
+    found: dict[K, list[T]] = {}
+    for each in items:
+        found.setdefault(key(each), []).append(each)
     return found
+
+
+def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRecord]]:
+    """The trials of each treatment."""
+    return grouped(trials, lambda trial: trial.treatment)
 
 
 def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord]]:
-    """The trials of each treatment, condition and covariate point, in one pass."""
-    found: dict[Place, list[TrialRecord]] = {}
-    for trial in trials:
-        found.setdefault(trial.place, []).append(trial)
-    return found
+    """The trials of each treatment, condition and covariate point."""
+    return grouped(trials, lambda trial: trial.place)
 
 
 def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:
@@ -83,6 +149,12 @@ def middle(values: Iterable[float | None]) -> float | None:
     """The median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
+
+
+def of_regime(trials: Iterable[TrialRecord], name: str) -> list[float]:
+    """A number of the regime of these trials, of those that have it."""
+    values = (trial.regime.get(name) for trial in trials)
+    return [float(value) for value in values if isinstance(value, int | float)]
 
 
 def load_level(trial: TrialRecord, option: str, default: str) -> str:
@@ -147,8 +219,11 @@ def shown(rows: Sequence[TrialRow]) -> tuple[TrialRow, ...]:
     return tuple(sorted(first, key=lambda row: row.number))
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     every = rows_of(findings.trials, findings.courses, findings.primary.name)
+    yield Values({"courses": every})
+    statuses = Counter(str(trial.status) for trial in findings.trials)
+    yield Brief(f"every trial: {', '.join(f'{count} {status}' for status, count in statuses.items())}")
     rows, course = shown(every), has_seconds(findings.run.responses)
     fewer = (
         f"{len(rows)} of {len(every)} trials: those that do not count or were not steady come first;"
@@ -158,13 +233,8 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     head += ["± error by its seconds", "course", "settled from"] if course else []
     cells = []
     for row in rows:
-        mine = [
-            str(row.number),
-            str(row.block),
-            row.place,
-            str(row.status),
-            words.quantity(row.value, findings.primary),
-        ]
+        value = words.quantity(row.value, findings.primary)
+        mine = [str(row.number), str(row.block), row.place, str(row.status), value]
         if course:
             cycle = f" ({words.duration(row.cycle_s)})" if row.cycle_s else ""
             mine += [words.number(row.error), f"{row.steadiness}{cycle}", words.duration(row.truncation_s)]
@@ -175,13 +245,4 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
     yield Folded(summary, (*notes, Table(head, cells, marked=marked)))
 
 
-def _brief(findings: "Findings") -> str:
-    statuses = Counter(str(trial.status) for trial in findings.trials)
-    return f"every trial: {', '.join(f'{count} {status}' for status, count in statuses.items())}"
-
-
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    return {"courses": rows_of(findings.trials, findings.courses, findings.primary.name)}
-
-
-SECTION = Section("trials", "Trials", _blocks, _plain, on=Surface.PAGE, brief=_brief)
+SECTION = Section("trials", "Trials", _describe, on=Surface.PAGE)

@@ -1,15 +1,15 @@
 """What the machine did while servers took turns: its speed over time, where the noise came from, what turns took out.
 
 From the slices that trials keep (docs/record.md); a run whose servers had the machine to themselves has none. That one
-server after the other would have been as noisy as told is an estimate, and is called so: nobody ran it.
+server after the other would have been as noisy as is said is an estimate, and is called so: nobody ran it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.alternation import Carry, Washout, block_values, washout
+from pgassay.analysis.alternation import Washout, block_values, washout
 from pgassay.analysis.numbers import rounded
 from pgassay.analysis.spectrum import Turns, blocks_as_narrow, turns_of
 from pgassay.errors import PgassayError
@@ -17,7 +17,8 @@ from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.colours import GREY, PALETTE
-from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Table
+from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -63,14 +64,14 @@ class TurnsAt:
 
 
 @dataclass(frozen=True)
-class Read:
+class Slices:
     """All slices of a run, and what could not be read of them, a sentence each."""
 
     played: Sequence[Played]
     unread: Sequence[str]
 
 
-def slices_of(findings: "Findings") -> Read:
+def slices_of(findings: "Findings") -> Slices:
     """The slices of every valid trial that has any."""
     played, unread = [], []
     for trial in findings.trials:
@@ -83,14 +84,12 @@ def slices_of(findings: "Findings") -> Read:
             continue
         if slices:
             played.append(Played(trial, slices))
-    return Read(played, unread)
+    return Slices(played, unread)
 
 
 def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
     """One for each condition and covariate point at which servers took turns."""
-    cells: dict[tuple[str, str], list[Played]] = {}
-    for each in findings.once(slices_of).played:
-        cells.setdefault((each.trial.condition, each.trial.covariate), []).append(each)
+    cells = grouped(findings.once(slices_of).played, lambda each: (each.trial.condition, each.trial.covariate))
     found = []
     for (condition, covariate), mine in cells.items():
         rows = [one.row(each.trial.block, each.trial.treatment) for each in mine for one in each.slices]
@@ -131,15 +130,24 @@ def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
         )
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
+def _describe(findings: "Findings") -> Iterator[Part]:
     read, places = findings.once(slices_of), findings.once(places_of)
+    if places or read.unread:
+        yield Values({"turns": [_values(place) for place in places], "slices_unread": list(read.unread)})
     yield Sentences(read.unread)
     if not places:
         return
+    known = [(place, place.turns) for place in places if place.turns is not None]
+    brief = "speed over time, slice by slice"
+    if known:
+        widest = max((turns for _, turns in known), key=lambda turns: turns.noise)
+        brief = f"a comparison scattered by {_contrast(widest.noise)} from block to block in turns"
+        if widest.sequential is not None:
+            brief += f"; one after the other it would have been about {_contrast(widest.sequential)} (estimated)"
+    yield Brief(brief)
     yield Sentences(tuple(sentence for place in places for sentence in _sentences(place, len(places) > 1)))
     yield Sentences(tuple(lengthened(findings.trials)))
     yield Figure("slices", lambda: _drawing(findings))
-    known = [(place, place.turns) for place in places if place.turns is not None]
     yield from (_sources(place, turns, len(places) > 1) for place, turns in known)
 
 
@@ -170,15 +178,12 @@ def carried_over(findings: "Findings") -> Iterator[str]:
     """A sentence for each comparison that the first tenth of its slices shifts by more than may be."""
     for place in findings.once(places_of):
         at = f"{place.place}: " if len(findings.once(places_of)) > 1 and place.place else ""
-        yield from (at + _shifted(each) for each in place.washout.shifted)
-
-
-def _shifted(each: Carry) -> str:
-    ends = f"[{_percent(each.low)}, {_percent(each.high)}]"
-    return (
-        f"{each.arm}: the first tenth of its slices shifts the comparison by {_percent(each.shift)} {ends}, so a server"
-        " still feels the turn before its own: ask for a longer design.lead_in"
-    )
+        for each in place.washout.shifted:
+            ends = f"[{_percent(each.low)}, {_percent(each.high)}]"
+            yield (
+                f"{at}{each.arm}: the first tenth of its slices shifts the comparison by {_percent(each.shift)} {ends},"
+                " so a server still feels the turn before its own: ask for a longer design.lead_in"
+            )
 
 
 def _without(place: TurnsAt, turns: Turns) -> str:
@@ -210,7 +215,6 @@ def _percent(share: float) -> str:
 
 
 def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
-    """Variances of a slice's speed by source."""
     shares = turns.shares
     parts = [
         ("the machine over time: turns take it out", shares.machine),
@@ -273,11 +277,9 @@ def _drawing(findings: "Findings") -> Drawing | None:
 
 def rows_of(findings: "Findings") -> list[dict[str, Any]]:
     """A row for each slice of the last blocks: its treatment, when it began and ended in the block (s), its tps."""
-    blocks: dict[tuple[int, int, str], list[Played]] = {}
-    for each in findings.once(slices_of).played:
-        trial = each.trial
-        key = (trial.block, trial.attempt, words.place(trial.condition, trial.covariate))
-        blocks.setdefault(key, []).append(each)
+    blocks = grouped(
+        findings.once(slices_of).played, lambda each: (each.trial.block, each.trial.attempt, each.trial.place.cell.name)
+    )
     rows: list[dict[str, Any]] = []
     for (block, _, place), mine in list(blocks.items())[-PANELS_MAX:]:
         origin_ns = min(one.opened_ns for each in mine for one in each.slices)
@@ -299,37 +301,16 @@ def rows_of(findings: "Findings") -> list[dict[str, Any]]:
     return rows
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
-    places = findings.once(places_of)
-    if not places and not findings.once(slices_of).unread:
-        return {}
+def _values(place: TurnsAt) -> dict[str, object]:
     return {
-        "turns": [
-            {
-                "place": place.place,
-                "blocks": place.blocks,
-                "rounds": place.rounds,
-                "rounds_left_out": place.lost,
-                "noise": None if place.turns is None else asdict(place.turns),
-                "blocks_one_after_the_other": place.as_narrow,
-                "washout": asdict(place.washout),
-            }
-            for place in places
-        ],
-        "slices_unread": list(findings.once(slices_of).unread),
+        "place": place.place,
+        "blocks": place.blocks,
+        "rounds": place.rounds,
+        "rounds_left_out": place.lost,
+        "noise": place.turns and asdict(place.turns),
+        "blocks_one_after_the_other": place.as_narrow,
+        "washout": asdict(place.washout),
     }
 
 
-def _brief(findings: "Findings") -> str:
-    """The line that a page shows while the section is folded."""
-    known = [place.turns for place in findings.once(places_of) if place.turns is not None]
-    if not known:
-        return "speed over time, slice by slice"
-    widest = max(known, key=lambda turns: turns.noise)
-    found = f"a comparison scattered by {_contrast(widest.noise)} from block to block in turns"
-    if widest.sequential is None:
-        return found
-    return f"{found}; one after the other it would have been about {_contrast(widest.sequential)} (estimated)"
-
-
-SECTION = Section("turns", "What the machine did", _blocks, _plain, link="What the machine did", brief=_brief)
+SECTION = Section("turns", "What the machine did", _describe, link="What the machine did")

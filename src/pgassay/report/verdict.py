@@ -1,49 +1,76 @@
-"""The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for."""
+"""The answer: each treatment against the baseline with its verdict, how sure it is, why, and what it is true for.
 
-from collections.abc import Iterator, Mapping, Sequence
+Below the verdicts stand the effects on every other response that the study names, in a table and a forest. The
+primary's comparisons are one family, those of responses that the run was to settle along with it a second one, those of
+the other secondary responses a third; costs of a transaction have theirs (see `costs`), also where a study names them.
+A comparison has the same interval wherever a page shows it, and the run was ended by the same.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
-from pgassay.report import comparison, costs, curves, decide, power_cuts, responses, scaling_figure, words
+from pgassay.design.stopping import family
+from pgassay.report import costs, curves, decide, power_cuts, regimes, words
+from pgassay.report.answer import joined, phrase_of
+from pgassay.report.headline import changes
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
-from pgassay.study.responses import Status
+from pgassay.report.section import (
+    Block,
+    Cell,
+    Drawing,
+    Figure,
+    Folded,
+    Part,
+    Section,
+    Sentences,
+    Surface,
+    Table,
+    Values,
+    VerdictRow,
+    Verdicts,
+)
+from pgassay.report.trials import middle, of_regime
+from pgassay.study.levels import Cell as Spot
+from pgassay.study.responses import Scale, Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
+_PANELS_MAX = 12
+"""Of a forest, a panel an arm: more are for the tables."""
+_REACH = 300.0
+"""Per cent beyond which an effect is drawn at the edge."""
 _SECONDARY = (
     "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
     " docs/statistics.md"
 )
 
 
-def _blocks(findings: "Findings") -> Iterator[Block]:
-    if power_cuts.decide(findings):
+def _describe(findings: "Findings") -> Iterator[Part]:
+    yield Values(_values(findings))
+    cuts = power_cuts.decide(findings)
+    if cuts:
         yield from power_cuts.verdict_blocks(findings)
-        yield from _beside(tuple(responses.blocks(findings)))
+        others = tuple(response_blocks(findings))  # comparisons along with verdicts that compare nothing
+        yield from (replace(each, on=Surface.TERMINAL) for each in others if isinstance(each, Table))
+        if others:
+            yield Folded("Other responses against the baseline (secondary)", others)
     else:
         yield from power_cuts.verdict_table(findings)
         yield from _curves(findings) if not findings.verdicts and findings.study.covariates else _comparisons(findings)
     yield from decide.blocks(findings)
     yield Sentences(tuple(_regime(findings)), small=True)
-    basis = (power_cuts.HOW,) if power_cuts.decide(findings) else _basis(findings)
-    method = (*basis, *responses.basis(findings), *decide.basis(findings))
+    basis = (power_cuts.HOW,) if cuts else _basis(findings)
+    method = (*basis, *_family(findings), *decide.basis(findings))
     yield Sentences(method, small=True, on=Surface.TERMINAL)
     yield Folded("How this was judged", (Sentences((*method, _SECONDARY), small=True),))
 
 
-def _beside(blocks: Sequence[Block]) -> Iterator[Block]:
-    """Comparisons beside verdicts that compare nothing: folded on a page."""
-    yield from (replace(each, on=Surface.TERMINAL) for each in blocks if isinstance(each, Table))
-    if blocks:
-        yield Folded("Other responses against the baseline (secondary)", blocks)
-
-
 def _curves(findings: "Findings") -> Iterator[Block]:
-    """Of a study that varies covariates alone: its verdict is what the curve says."""
     study = findings.study
     along = f"{words.capital(findings.primary.title)} along {', '.join(study.covariates)}"
     subject = (
@@ -52,7 +79,7 @@ def _curves(findings: "Findings") -> Iterator[Block]:
     )
     yield Sentences((subject,))
     yield Sentences(tuple(curves.sentences(findings)))
-    yield scaling_figure.figure(findings)
+    yield curves.fit_figure(findings)
     yield curves.figure(findings)
 
 
@@ -62,19 +89,13 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     yield Sentences(
         (f"{words.capital(primary.title)}: each treatment against the baseline {findings.baseline}; {none}",)
     )
-    yield Verdicts(
-        tuple(
-            VerdictRow(
-                judged.effect.place.name,
-                "" if judged.effect.refused else words.effect(judged.effect, primary),
-                judged.verdict.kind,
-                judged.verdict.text,
-                words.counted(judged.effect.blocks, "block"),
-            )
-            for judged in findings.verdicts
-        )
-    )
-    yield from responses.blocks(findings)
+    rows = []
+    for each in findings.verdicts:
+        effect, kind, said = each.effect, each.verdict.kind, each.verdict.text
+        shown = "" if effect.refused else words.effect(effect, primary)
+        rows.append(VerdictRow(effect.place.name, shown, kind, said, words.counted(effect.blocks, "block")))
+    yield Verdicts(rows)
+    yield from response_blocks(findings)
     if findings.explanations:
         yield Sentences(costs.explained(findings), on=Surface.TERMINAL)  # a page has them before the costs
     elif findings.verdicts:
@@ -92,10 +113,10 @@ def _basis(findings: "Findings") -> Iterator[str]:
         yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
             yield (
-                f"effects are taken within blocks, where {comparison.order(study)}; the load program's own"
+                f"effects are taken within blocks, where {regimes.order(study)}; the load program's own"
                 " summary gives each trial's speed"
             )
-    if layout := comparison.layout(findings.study):
+    if layout := regimes.layout(findings.study):
         yield f"factors {layout}"
 
 
@@ -110,18 +131,120 @@ def _regime(findings: "Findings") -> Iterator[str]:
     if findings.trials and not findings.imported:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
+        last = findings.trials[-1:]
+        window, warmup = (words.duration(middle(of_regime(last, name))) for name in ("window_s", "warmup_s"))
         yield (
-            f"window {_seconds(regime, 'window_s')} after a warm-up of {_seconds(regime, 'warmup_s')}; cache:"
+            f"window {window} after a warm-up of {warmup}; cache:"
             f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
         )
 
 
-def _seconds(regime: Mapping[str, str | float | None], name: str) -> str:
-    value = regime.get(name)
-    return words.duration(value if isinstance(value, int | float) else None)
+def response_blocks(findings: "Findings") -> Iterator[Block]:
+    """A table for each place, a row a secondary response and a column a treatment; nothing before five blocks."""
+    cells = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
+    shown = [table for cell in cells if (table := _response_table(findings, cell)).rows]
+    yield from shown
+    if shown or any(each.effect.bounded for each in findings.verdicts):
+        yield Figure("responses", lambda: drawing(findings), key=1)
 
 
-def _plain(findings: "Findings") -> Mapping[str, object]:
+def _response_table(findings: "Findings", cell: Spot) -> Table:
+    treatments = [each.name for each in findings.study.treatments if each.name != findings.baseline]
+    rows: list[Sequence[str | Cell]] = []
+    for response, judged in findings.secondary_verdicts:
+        here = {each.effect.treatment: each for each in judged if each.effect.place.cell == cell}
+        if any(each.effect.bounded for each in here.values()):
+            cells = [
+                Cell(words.effect(each.effect, response), each.verdict.kind.value)
+                if (each := here.get(name)) and each.effect.bounded
+                else Cell(words.MISSING)
+                for name in treatments
+            ]
+            rows.append((words.capital(response.title), *cells))
+    place = f" at {cell.name}" if cell.name else ""
+    return Table((f"against {findings.baseline}", *treatments), rows, f"Other responses{place} (secondary)")
+
+
+def _family(findings: "Findings") -> Iterator[str]:
+    """Which comparisons share an error rate: those that the run was to settle, too, other responses, and costs.
+
+    In the words of a note; nothing before five blocks.
+    """
+    if not any(each.effect.bounded for _, judged in findings.secondary_verdicts for each in judged):
+        return
+    settled: dict[str, Effect] = {}
+    others: list[Effect] = []
+    costs = False
+    for response, judged in findings.secondary_verdicts:
+        if family(findings.study, response.name) is not None:
+            settled.update({phrase_of(response).name: each.effect for each in judged[:1]})
+        elif response.cost:
+            costs = True
+        else:
+            others += [each.effect for each in judged]
+    parts = []
+    if settled:
+        parts.append(f"{joined([*settled])}, which the run was to settle, too: {_level([*settled.values()])}")
+    if others:
+        named = "other secondary responses" if settled else "secondary responses"
+        parts.append(f"{named}: {_level(others)}, apart from the primary's")
+    if costs:
+        parts.append("costs of a transaction hold together with all other costs")
+    yield "; ".join(parts)
+
+
+def _level(effects: Sequence[Effect]) -> str:
+    """What the intervals of a family hold for."""
+    first, count = effects[0], effects[0].comparisons
+    together = f"for all their {count} comparisons together" if count > 1 else "for each comparison by itself"
+    return f"{per_cent(first.level)} intervals {together}"
+
+
+def drawing(findings: "Findings") -> Drawing | None:
+    """The main figure: the primary, what the headline names with it, and every secondary response.
+
+    A panel for each arm; of a single response a row for each. None without an interval.
+    """
+    from pgassay.report import charts
+    from pgassay.report.charts import forest, forest_row
+
+    secondary = [(response, [each.effect for each in judged]) for response, judged in findings.secondary_verdicts]
+    named = dict.fromkeys(each.response for each in changes(findings) if each.response.cost)
+    costs = [
+        (response, [each for each in findings.costs if each.response == response.name])
+        for response in named
+        if response not in dict(secondary)
+    ]
+    every = [(findings.primary, [each.effect for each in findings.verdicts]), *costs, *secondary]
+    rows: list[dict[str, Any]] = []
+    for response, effects in every:
+        shown = response.scale is Scale.RATIO or response.unit == "share"
+        for effect in effects if shown else ():
+            name = words.capital(phrase_of(response).name)
+            if row := forest_row(effect, name, response, findings.study.design.resolution):
+                rows.append({**row, "panel": effect.place.name})
+    order = list(dict.fromkeys(row["label"] for row in rows))
+    panels = {row["panel"] for row in rows}
+    arms = tuple(arm.place.name for arm in findings.study.arms if arm.place.name in panels)
+    treatments = tuple(treatment.name for treatment in findings.study.treatments)
+    title = f"change against {findings.baseline}, % (shares: points)"
+    if len(order) == 1:
+        labels = charts.short_labels(arms)[1]
+        rows = [{**row, "label": labels[row["panel"]]} for row in rows]
+        title, order, arms = f"{order[0]}: {title}", list(labels.values()), ()
+    if not rows or len(arms) > _PANELS_MAX:
+        return None
+    colours = charts.colour(treatments, legend=False)
+    return Drawing(
+        f"What changed against {findings.baseline}",
+        f"Point: estimate; bar: interval; grey: within ±{findings.study.design.resolution * 100:.3g} %, which counts as"
+        f" the same. {words.capital(findings.primary.title)} is the primary response, all others are secondary. A bar"
+        " that reaches the edge goes beyond it, and what is not known is not drawn.",
+        forest(rows, order, title, colours, most=_REACH, field="panel", names=arms),
+    )
+
+
+def _values(findings: "Findings") -> dict[str, object]:
     return {
         "primary": findings.study.primary,
         "baseline": findings.baseline,
@@ -136,13 +259,23 @@ def _plain(findings: "Findings") -> Mapping[str, object]:
             }
             for judged in findings.verdicts
         ],
-        "secondary": responses.plain(findings),
+        "secondary": [
+            {
+                **effect_values(each.effect),
+                "unit": response.unit,
+                "comparisons": each.effect.comparisons,
+                "verdict": each.verdict.kind,
+                "text": each.verdict.text,
+            }
+            for response, judged in findings.secondary_verdicts
+            for each in judged
+        ],
         "decide": decide.plain(findings),
         "explanations": [explanation.text for explanation in findings.explanations],
         "regimes": list(findings.regimes),
-        "layout": comparison.layout(findings.study),
-        "order": "" if findings.imported else comparison.order(findings.study),
+        "layout": regimes.layout(findings.study),
+        "order": "" if findings.imported else regimes.order(findings.study),
     }
 
 
-SECTION = Section("verdict", "Verdict", _blocks, _plain, link="Verdict", open=True)
+SECTION = Section("verdict", "Verdict", _describe, link="Verdict", open=True)

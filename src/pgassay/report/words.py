@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import inf, isfinite
+from math import exp, inf, isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.numbers import in_full, per_cent, plural, tenths
@@ -93,6 +93,11 @@ def byte_step(count: float) -> tuple[float, str]:
     return (1024.0, "kB") if count >= KB_FROM else (1.0, "B")
 
 
+def share(value: float | None, decimals: int = 1) -> str:
+    """A share in per cent; a dash for what is not known."""
+    return MISSING if value is None else per_cent(value, decimals)
+
+
 def quantity(value: float | None, response: Response) -> str:
     """A response's value with its unit where the unit is not plain from the column."""
     if value is None or not isfinite(value):
@@ -103,7 +108,7 @@ def quantity(value: float | None, response: Response) -> str:
 
 
 def quantities(values: Sequence[float | None], response: Response) -> list[str]:
-    """Values that are read beside each other, as `quantity` writes the greatest: bytes of one size in one unit.
+    """Values that are read next to each other, as `quantity` writes the greatest: bytes of one size in one unit.
 
     Those of less than a hundredth of the greatest keep a unit of their own.
     """
@@ -149,6 +154,11 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     return "{} [{}, {}] {}".format(
         *(f"{'+' if value >= 0 else ''}{number(value)}" for value in values), unit(response)
     ).strip()
+
+
+def of_contrasts(mean: float, low: float, high: float, response: Response) -> tuple[float, float, float]:
+    """A mean of contrasts with its interval, as a change of the response: contrasts of ratios are logarithms."""
+    return (exp(mean), exp(low), exp(high)) if response.scale is Scale.RATIO else (mean, low, high)
 
 
 def value_interval(estimate: float, low: float, high: float, response: Response) -> str:
