@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
 
-from pgassay.analysis.drift import Moment, drift
+from pgassay.analysis.hosts import Moment, drift
 
 
 def moments(slope: float, noise: float, seed: int = 1) -> list[Moment]:

@@ -14,7 +14,7 @@ from math import exp, isfinite, log, sqrt
 import numpy as np
 
 from pgassay.analysis.boundaries import fixed_critical
-from pgassay.analysis.changes import changes
+from pgassay.analysis.seconds import changes
 
 FLASH_READ_MS = 0.030
 """No NAND flash delivers a page sooner: sensing alone takes 40 µs or more on TLC, 20 µs or more on fast SLC."""

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import Floats
-from pgassay.analysis.changes import changes
-from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps, errors_of_means, warm_up_ends
+from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps, changes, errors_of_means, warm_up_ends
 
 FALSE_ALARM = 0.01
 """Nominal; at most twice that for noise with memory, walks, steps, drift and stalls."""

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import Floats
-from pgassay.analysis.changes import LEAST, PENALTY, partition
+from pgassay.analysis.seconds import LEAST, PENALTY, partition
 
 LEVEL = 0.95
 POINTS_MIN = 6

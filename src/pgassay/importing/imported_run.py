@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import __version__
-from pgassay.analysis.lint.setup import NAMES
+from pgassay.analysis.benchmark import NAMES
 from pgassay.errors import UsageError
 from pgassay.importing import placement
 from pgassay.importing.files import first_reasons, one_of, read_files

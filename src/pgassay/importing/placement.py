@@ -1,7 +1,7 @@
 """Imported runs in their places: treatment, condition and covariate, order, block, and whether each is a result.
 
 An aborted or short run is an outcome with its reasons, whatever its table says of it. The planned length is the
-source's own word where it has one, else what the other runs show (`analysis.lint.benchmark`). Where the source numbers
+source's own word where it has one, else what the other runs show (`analysis.benchmark`). Where the source numbers
 its repetitions, run k of each treatment is block k. Where it does not, the k-th run of each treatment is put into
 block k, and the report says so. Rows that are seconds of a run are joined to that run, with their mean as its value:
 seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import isfinite
 from statistics import fmean
 
-from pgassay.analysis.lint.benchmark import Length, fell_short_of
+from pgassay.analysis.benchmark import Length, fell_short_of
 from pgassay.importing.fields import Roles, levels_of
 from pgassay.importing.values import ForeignRun, Second
 from pgassay.record.values import NO_VALUE, SHORT, Reason

@@ -11,8 +11,7 @@ from itertools import groupby
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import Capacity, MeasuredCapacity, capacities_of
-from pgassay.analysis.diagnosis import Cause, Diagnosis, Evidence, diagnose
+from pgassay.analysis.capacities import Capacity, Cause, Diagnosis, Evidence, MeasuredCapacity, capacities_of, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.covariates import in_order

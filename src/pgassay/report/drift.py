@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.drift import Drift, HostDay, Moment, drift
+from pgassay.analysis.hosts import Drift, HostDay, Moment, drift
 from pgassay.report import words
 from pgassay.report.section import Block, Drawing, Figure, Section, Sentences, Table
 from pgassay.study.levels import Place

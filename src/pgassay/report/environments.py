@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.environments import Difference, difference
+from pgassay.analysis.replication import Difference, difference
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
 from pgassay.report import words

@@ -17,9 +17,8 @@ from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.lint import lint
-from pgassay.analysis.observations import Layout, ResponseColumn
+from pgassay.analysis.observations import Layout, ResponseColumn, Summary, summarise
 from pgassay.analysis.steadiness import TrialCourse
-from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family

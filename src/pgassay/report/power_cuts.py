@@ -14,9 +14,8 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, Met, coverage_of
+from pgassay.analysis.crash_coverage import MARGIN_NS, UNRECORDED, Coverage, Met, coverage_of
 from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
-from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import UNSAFE, kind_of

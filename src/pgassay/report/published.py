@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, TypedDict
 
-from pgassay.analysis import claims, paired_claims
+from pgassay.analysis import claims
 from pgassay.analysis.claims import (
     NO_SUCH_ARM,
     ClaimJudgement,
@@ -35,7 +35,7 @@ from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.summary import Summary
+from pgassay.analysis.observations import Summary
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
@@ -99,7 +99,7 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
     if unknown:
         return [Own(asked.response, why=not_recorded(unknown))]
     response = findings.responses[asked.response]
-    if paired_claims.is_paired(asked, findings.study):
+    if claims.is_paired(asked, findings.study):
         return list(_pairs(findings, asked, response)) or [_none(asked, no_such_pair(asked.against))]
     if asked.against:
         return list(_changes(findings, asked, response)) or [_none(asked, no_such_treatment(asked.against))]
@@ -151,10 +151,10 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
     seen = findings.observations(asked.response)
     divisors = findings.observations(asked.per) if asked.per else None
     for arm in _arms(findings, asked):
-        found = paired_claims.sides(replace(asked, treatment=_typed(findings, arm)), findings.study)
+        found = claims.sides(replace(asked, treatment=_typed(findings, arm)), findings.study)
         if found is None:
             continue
-        effect = paired_claims.paired_effect(
+        effect = claims.paired_effect(
             asked,
             found,
             response,
@@ -371,7 +371,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
-    if not claim.untestable and paired_claims.is_paired(claim, study):
+    if not claim.untestable and claims.is_paired(claim, study):
         return _paired(findings, claim)
     response = findings.responses.get(claim.response)
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
@@ -420,13 +420,13 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
     unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
         return claims.not_testable(claim, not_recorded(unknown))
-    sides = paired_claims.sides(claim, study)
+    sides = claims.sides(claim, study)
     if sides is None:
         return claims.not_testable(claim, no_such_pair(claim.against, claim.than))
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):
-        effect = paired_claims.paired_effect(
+        effect = claims.paired_effect(
             claim,
             sides,
             response,
@@ -442,7 +442,7 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         effect = replace(effect, refused=next(filter(None, refusals), ""))
         marked = claims.judge(claim, effect, blocks_max=study.design.blocks_max, repeatable=not findings.imported)
         marks.append((marked, effect))
-    found = paired_claims.weakest(claim, marks)
+    found = claims.weakest(claim, marks)
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
 
 

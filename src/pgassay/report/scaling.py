@@ -9,10 +9,9 @@ from dataclasses import asdict, dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.curve_fit import LEAST, Estimate, points_of
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.scaling import Kink, Scalability, kink, scalability
+from pgassay.analysis.scaling import LEAST, Estimate, Kink, Scalability, kink, points_of, scalability
 from pgassay.report import words
 from pgassay.report.covariates import number_of
 from pgassay.report.section import Block, Section, Sentences, Table
