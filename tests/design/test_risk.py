@@ -8,8 +8,8 @@ import pytest
 
 from pgassay.analysis.crash_risk import epochs_below, sequence_upper
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.history import History
 from pgassay.design.risk import Cuts, verdict_of, verdicts_of
+from pgassay.design.schedule import History
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 

@@ -11,7 +11,7 @@ from pgassay.host.factors import NO_MEMORY_GROUP, NO_TRANSPARENT, HugePages, Mem
 from pgassay.host.host_factor import NO_ROOT
 from pgassay.host.processors import Cores, CpuLatency, MemoryNodes, Scheduling, Siblings
 from pgassay.study.levels import Level
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 
 
 @pytest.fixture

@@ -10,9 +10,8 @@ import pytest
 
 from pgassay.analysis.crash_coverage import Met
 from pgassay.design import schedule
-from pgassay.design.history import FinishedTrial
 from pgassay.design.risk import AFTER, UNTRIED
-from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
+from pgassay.design.schedule import Drop, FinishedTrial, RunBlock, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
 from pgassay.record.decisions import decisions_in, horizon_in

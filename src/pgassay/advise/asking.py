@@ -14,7 +14,6 @@ from typing import Any
 from pgassay import untrusted
 from pgassay.advise import budget, screenings
 from pgassay.advise.budget import Amounts, Turns
-from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
 from pgassay.advise.knowledge import (
     NO_SETTINGS,
     OF_THE_HOST,
@@ -28,10 +27,19 @@ from pgassay.advise.knowledge import (
 )
 from pgassay.advise.knowledge import Scale as SettingScale
 from pgassay.advise.laboratory import OURS
-from pgassay.advise.question import Question, document
 from pgassay.advise.robust import Condition, conditions_of
-from pgassay.advise.space import Machine, Space, short_window, space_of
-from pgassay.advise.task import Longer, Task
+from pgassay.advise.space import (
+    MEMORY,
+    Limits,
+    Machine,
+    Space,
+    limit_bytes,
+    require_room,
+    short_window,
+    space_of,
+    within,
+)
+from pgassay.advise.task import Longer, Question, Task, document
 from pgassay.bench.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError

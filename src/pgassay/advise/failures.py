@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pgassay.advise.constraints import Limits, objections
-from pgassay.advise.space import Configuration, Space
+from pgassay.advise.space import Configuration, Limits, Space, objections
 from pgassay.record.values import TrialRecord
 from pgassay.report.section import Folded, Table
 from pgassay.report.words import counted

@@ -13,13 +13,11 @@ from math import hypot, inf, log
 from string import ascii_uppercase
 
 from pgassay.advise import budget, lines
-from pgassay.advise.constraint_model import SURE, LimitChance, kept_limits
-from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import left_out_in_turn
 from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
-from pgassay.advise.smoothing import Gains
-from pgassay.advise.space import Configuration
+from pgassay.advise.smoothing import SURE, Gains, LimitChance, kept_limits
+from pgassay.advise.space import Configuration, allowed
 from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare

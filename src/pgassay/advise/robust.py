@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.space import Configuration
+from pgassay.advise.space import Configuration, Limits, objections
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Table

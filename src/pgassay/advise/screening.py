@@ -16,8 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.advise.constraints import Limits, within
-from pgassay.advise.space import Configuration, Space, index_of
+from pgassay.advise.space import Configuration, Limits, Space, index_of, within
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.errors import UsageError
 

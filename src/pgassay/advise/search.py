@@ -12,12 +12,10 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from pgassay.advise import budget, screening
-from pgassay.advise.constraint_model import Keeping, Slacks
-from pgassay.advise.constraints import Limits, within
 from pgassay.advise.front import picked
 from pgassay.advise.screenings import Screening
-from pgassay.advise.smoothing import Batches, Gains, expected, hopeful, promising
-from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.advise.smoothing import Batches, Gains, Keeping, Slacks, expected, hopeful, promising
+from pgassay.advise.space import Configuration, Dimension, Limits, Space, index_of, within
 from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
 from pgassay.extras import install_command

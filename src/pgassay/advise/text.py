@@ -11,13 +11,13 @@ from typing import Any
 from pgassay.advise import drift, failures, robust
 from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
-from pgassay.advise.fallback import Apart, Outdone
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Point, helps
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
+from pgassay.advise.proof import Apart, Outdone
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice

@@ -13,18 +13,28 @@ from functools import partial
 from math import exp, log
 
 from pgassay.advise import budget, front, lines, robust, screening, screenings
-from pgassay.advise.constraint_model import SURE, Keeping, LimitChance, Slacks
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
-from pgassay.advise.fallback import Answer, Evidence, Outdone, answered
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
-from pgassay.advise.proof import CONFIRMATION, Proved, proved, shares
+from pgassay.advise.proof import CONFIRMATION, Answer, Evidence, Outdone, Proved, answered, proved, shares
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
-from pgassay.advise.smoothing import Expected, Gained, Gains, by_configuration, expected, promising, trimmed
+from pgassay.advise.smoothing import (
+    SURE,
+    Expected,
+    Gained,
+    Gains,
+    Keeping,
+    LimitChance,
+    Slacks,
+    by_configuration,
+    expected,
+    promising,
+    trimmed,
+)
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import Laboratory, Task, Tell, Trials, Values, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind

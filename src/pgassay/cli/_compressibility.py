@@ -15,8 +15,7 @@ from pgassay.cli.printing import SUCCESS
 from pgassay.study.units import format_bytes, format_size
 
 if TYPE_CHECKING:
-    from pgassay.compressibility.estimate import Estimate, Weighed
-    from pgassay.compressibility.fillfactor import RelaidTable
+    from pgassay.compressibility import Estimate, RelaidTable, Weighed
 
 FORMAT = 1
 _CONFIDENCE = 1.96
@@ -48,8 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read a sample of the files, compress it, print."""
-    from pgassay.compressibility.estimate import estimate
-    from pgassay.compressibility.request import parse_request
+    from pgassay.compressibility import estimate, parse_request
 
     request = parse_request(
         arguments.cluster,

@@ -93,7 +93,7 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 
     Its budget is in the time of all: `--budget 1h` on six hosts is six hours of trials.
     """
-    from pgassay.design.hosts import asked as enough
+    from pgassay.design.stopping import asked as enough
 
     if hosts == 1:
         return written

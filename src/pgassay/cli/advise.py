@@ -174,7 +174,7 @@ def _begin(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
     """What is asked for, and what of a configuration or a capture is left out."""
     from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
-    from pgassay.advise.question import Question
+    from pgassay.advise.task import Question
     from pgassay.study import quantities
 
     quick = arguments.quick

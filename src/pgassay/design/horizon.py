@@ -11,8 +11,7 @@ its looks, which were planned for `ROOM` times the blocks before the first of th
 from dataclasses import dataclass, replace
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.design.history import History
-from pgassay.design.schedule import is_baseline
+from pgassay.design.schedule import History, is_baseline
 from pgassay.study.model import Study
 
 FIXED_AFTER = FIRST_LOOK - 1

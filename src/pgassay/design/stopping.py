@@ -1,8 +1,13 @@
-"""The verdicts so far, by arm, for the primary response and for those in `design.settle`: they tell when to stop.
+"""The verdicts so far, by arm, for the primary response and for those in `design.settle`: they say when to stop.
 
 Speeds of emulated drives are not compared with each other: an arm whose drive keeps it from the baseline is held
 against the baseline's levels on its own drive. A study of covariates alone (one treatment, a curve) has nothing to
 compare; its arms are settled when the mean of the curve is known to the asked resolution at that point.
+
+Over several hosts whichever is free takes the next block, so the first blocks may all come from one while the others
+prepare, hang or are cut off. Their verdict would be that host's. So arms stay in play until enough hosts have given
+blocks (`design.hosts`), unless the others are gone: the journal then says how many are left, and a replay decides as
+the run did.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -168,3 +173,28 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
     return Verdict(Kind.UNRESOLVED, unresolved(needed, None), needed)
+
+
+ENOUGH = 3
+"""Hosts that a run over three or more waits for. Two tell how far apart they are, but not which of them is odd."""
+
+
+def asked(hosts: int) -> int:
+    """How many must be heard where a run asks for this many."""
+    return min(hosts, ENOUGH)
+
+
+def withheld(verdicts: Mapping[str, Verdict], heard: int, wanted: int) -> Mapping[str, Verdict]:
+    """The verdicts, but none settled while `heard` hosts have given blocks and `wanted` shall.
+
+    A run on one machine names no host: nothing is withheld from it.
+    """
+    if not 0 < heard < wanted:
+        return verdicts
+    text = f"unresolved: blocks of {heard} hosts so far, and of {wanted} are wanted"
+    return {
+        arm: replace(each, kind=Kind.UNRESOLVED, text=text, more_blocks=wanted - heard, more_s=None)
+        if each.settled
+        else each
+        for arm, each in verdicts.items()
+    }

@@ -18,9 +18,7 @@ from pgassay import _core
 from pgassay.bench.places import available_memory_bytes
 from pgassay.bench.write_signature import WriteSignature
 from pgassay.errors import UsageError
-from pgassay.flash.memory import MEMORY_SHARE_MAX, too_large
-from pgassay.flash.simulation import difference
-from pgassay.flash.steady_state import Estimate, estimate
+from pgassay.flash.simulation import MEMORY_SHARE_MAX, Estimate, difference, estimate, too_large
 from pgassay.study.units import format_at_most, format_size
 
 SIMULATED_BYTES = 1 << 30

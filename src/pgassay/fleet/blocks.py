@@ -10,8 +10,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
-from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunBlock, is_reference, next_in_block
+from pgassay.design.schedule import FinishedTrial, History, RunBlock, is_reference, next_in_block
 from pgassay.fleet.parcels import Arrived, Parcel, pack
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedStudy

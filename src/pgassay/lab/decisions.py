@@ -14,7 +14,6 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design import risk
-from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import (
     FIXED_AFTER,
     FROM_RULE,
@@ -26,9 +25,19 @@ from pgassay.design.horizon import (
     reach,
     ruled,
 )
-from pgassay.design.hosts import withheld
-from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, between_blocks, in_play, next_decision
-from pgassay.design.stopping import effects_of, merged, verdicts_of
+from pgassay.design.schedule import (
+    Decision,
+    Drop,
+    FinishedTrial,
+    History,
+    RunBlock,
+    RunTrial,
+    Stop,
+    between_blocks,
+    in_play,
+    next_decision,
+)
+from pgassay.design.stopping import effects_of, merged, verdicts_of, withheld
 from pgassay.errors import UsageError
 from pgassay.lab.forecast import planned_s
 from pgassay.record.decisions import Decision as Written
