@@ -13,12 +13,13 @@ out within a slice; what stays or grows is slower than a slice, and turns take i
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
-from math import floor, inf, log, nan, sqrt
+from math import floor, inf, log, sqrt
 from statistics import NormalDist, fmean, median
 
 from pgassay.analysis.boundaries import chi_square, fixed_critical
 from pgassay.analysis.slice_length import Deviation
 
+LEVEL = 0.95
 ROUNDS_MIN = 2
 """Whole rounds below which an arm has no value in a block."""
 
@@ -119,10 +120,10 @@ def _whole_rounds(
     whole, lost = [], []
     for number, slices in rounds.items():
         mine = [row for row in slices if row.arm in arms]
-        reason = next((_unusable(row) for row in mine if _unusable(row)), "")
-        absent = [arm for arm in arms if sum(row.arm == arm for row in mine) != 1]
+        reason = next(filter(None, map(_unusable, mine)), "")
+        absent = [arm or "baseline" for arm in arms if sum(row.arm == arm for row in mine) != 1]
         if absent and not reason:
-            reason = _not_one_slice(absent)
+            reason = f"{', '.join(absent)} {'has' if len(absent) == 1 else 'have'} not exactly one slice"
         if reason:
             lost.append(LostRound(block, number, reason))
         else:
@@ -131,29 +132,19 @@ def _whole_rounds(
 
 
 def _unusable(row: SliceRow) -> str:
-    if row.discarded:
-        return _discarded_slice(row.arm, row.discarded)
-    if not (0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf):
-        return _discarded_slice(row.arm, f"{row.transactions:g} transactions in {row.seconds:g} s")
-    return ""
+    why = row.discarded
+    if not (why or (0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf)):
+        why = f"{row.transactions:g} transactions in {row.seconds:g} s"
+    return f"{row.arm or 'baseline'}: {why}" if why else ""
 
 
 def _value(block: int, arm: str, slices: Sequence[SliceRow]) -> BlockValue:
-    names = set.intersection(*(set(row.covariates) for row in slices))
-    return BlockValue(
-        block=block,
-        arm=arm,
-        transactions=sum(row.transactions for row in slices),
-        seconds=sum(row.seconds for row in slices),
-        rounds=len(slices),
-        covariates={name: _mean_covariate(name, slices) for name in sorted(names)},
-    )
-
-
-def _mean_covariate(name: str, slices: Sequence[SliceRow]) -> float:
-    weights = [row.transactions if name.endswith(PER_TRANSACTION) else row.active_s for row in slices]
-    total = sum(row.covariates[name] * weight for row, weight in zip(slices, weights, strict=True))
-    return total / sum(weights)
+    transactions, covariates = sum(row.transactions for row in slices), {}
+    for name in sorted(set.intersection(*(set(row.covariates) for row in slices))):
+        weights = [row.transactions if name.endswith(PER_TRANSACTION) else row.active_s for row in slices]
+        total = sum(row.covariates[name] * weight for row, weight in zip(slices, weights, strict=True))
+        covariates[name] = total / sum(weights)
+    return BlockValue(block, arm, transactions, sum(row.seconds for row in slices), len(slices), covariates)
 
 
 @dataclass(frozen=True)
@@ -173,10 +164,6 @@ class Shares:
     rounds: float
     contrast: float
     freedom: int
-
-    def contrast_with(self, rounds: int) -> float:
-        """The standard deviation that a block's log-ratio would have with so many rounds."""
-        return sqrt(2.0 * (self.instance + self.slice / rounds))
 
 
 def shares(rows: Sequence[SliceRow], baseline: str) -> Shares | None:
@@ -278,7 +265,7 @@ class Washout:
         return tuple(each for each in self.carries[1:] if each.low > self.limit or each.high < -self.limit)
 
 
-def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01, level: float = 0.95) -> Washout:
+def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> Washout:
     """Test for a trend over the position in a slice, in the unit that matters: the shift of the block's log-ratio.
 
     A slice's shift is ln(mean of all parts / mean of all but the first): what leaving out the first part as well would
@@ -290,41 +277,25 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01, lev
         arms = list(dict.fromkeys(row.arm for row in mine))
         whole, _ = _whole_rounds(block, mine, arms)
         for arm in arms:
-            found = [_shift(each[arm].parts) for each in whole if _part_logs(each[arm])]
-            if found:
-                shifts.setdefault(arm, {})[block] = fmean(found)
+            parts = [each[arm].parts for each in whole if _part_logs(each[arm])]
+            if parts:
+                shifts.setdefault(arm, {})[block] = fmean(log(fmean(each) / fmean(each[1:])) for each in parts)
     base = shifts.get(baseline)
     if base is None:
         return Washout((), 0, limit)
-    carries = [_carry(baseline, list(base.values()), level)]
+    compared = {baseline: list(base.values())}
     for arm, mine_by_block in shifts.items():
         both = [shift - base[block] for block, shift in mine_by_block.items() if block in base]
         if arm != baseline and both:
-            carries.append(_carry(arm, both, level))
+            compared[arm] = both
+    carries = []
+    for arm, of_arm in compared.items():
+        count, mean, half = len(of_arm), fmean(of_arm), inf
+        if count > 1:
+            spread = sqrt(sum((shift - mean) ** 2 for shift in of_arm) / (count - 1))
+            half = fixed_critical(count, 1.0 - LEVEL) * spread / sqrt(count)
+        carries.append(Carry(arm, mean, mean - half, mean + half))
     return Washout(tuple(carries), len(base), limit)
-
-
-def _shift(parts: Sequence[float]) -> float:
-    return log(fmean(parts) / fmean(parts[1:]))
-
-
-def _carry(arm: str, shifts: Sequence[float], level: float) -> Carry:
-    count = len(shifts)
-    mean = fmean(shifts)
-    spread = sqrt(sum((shift - mean) ** 2 for shift in shifts) / (count - 1)) if count > 1 else nan
-    half = fixed_critical(count, 1.0 - level) * spread / sqrt(count) if count > 1 else inf
-    return Carry(arm, mean, mean - half, mean + half)
-
-
-def _not_one_slice(arms: Sequence[str]) -> str:
-    """Why a round of alternating slices is lost: these arms have none in it, or more than one."""
-    named = ", ".join(arm or "baseline" for arm in arms)
-    return f"{named} {'has' if len(arms) == 1 else 'have'} not exactly one slice"
-
-
-def _discarded_slice(arm: str, reason: str) -> str:
-    """Why a round of alternating slices is lost: the slice of `arm` may not count."""
-    return f"{arm or 'baseline'}: {reason}"
 
 
 WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -349,7 +320,11 @@ def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
     jumps: dict[int, list[float]] = {}
     lengths: list[float] = []
     for mine in blocks.values():
-        parts = _parts(mine)
+        every: dict[str, list[float]] = {}
+        for row in mine:
+            every.setdefault(row.arm, []).extend(row.parts)
+        usual = {arm: fmean(parts) for arm, parts in every.items() if parts}
+        parts = [part / usual[row.arm] for row in mine for part in row.parts if usual[row.arm] > 0.0]
         lengths += [row.active_s / len(row.parts) for row in mine if row.parts]
         for window in WINDOWS:
             ends = range(window, len(parts) + 1, window)
@@ -357,59 +332,37 @@ def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
             found = [log(later / sooner) for sooner, later in pairwise(means) if sooner > 0.0 and later > 0.0]
             jumps.setdefault(window, []).extend(found)
     part_s = median(lengths) if lengths else 0.0
-    within = [_deviation(window * part_s, found) for window, found in jumps.items() if len(found) >= JUMPS_MIN]
-    return (*within, *_between(blocks))
+    found = [_deviation(window * part_s, mine) for window, mine in jumps.items() if len(mine) >= JUMPS_MIN]
+    steps = [fmean(each.values()) for each in _steps(blocks)]
+    if len(steps) >= BLOCKS_MIN - 1:
+        length_s = median(sum(row.seconds for row in mine) for mine in blocks.values())
+        found.append(_deviation(length_s, steps))
+    return tuple(found)
 
 
 def _usable(rows: Iterable[SliceRow]) -> dict[int, list[SliceRow]]:
-    """Block to its slices that count, in the order of time."""
-    blocks: dict[int, list[SliceRow]] = {}
-    for row in sorted(rows, key=lambda row: (row.block, row.round, row.position)):
-        if not row.discarded and row.transactions > 0 and row.active_s > 0:
-            blocks.setdefault(row.block, []).append(row)
-    return blocks
+    return _by_block(row for row in rows if not row.discarded and row.transactions > 0 and row.active_s > 0)
 
 
 def _deviation(length_s: float, jumps: Sequence[float]) -> Deviation:
     return Deviation(length_s, sqrt(fmean(jump * jump for jump in jumps) / 2.0), len(jumps))
 
 
-def _parts(rows: Sequence[SliceRow]) -> list[float]:
-    """Each tenth of a slice as a multiple of its arm's mean in this block."""
-    every: dict[str, list[float]] = {}
-    for row in rows:
-        every.setdefault(row.arm, []).extend(row.parts)
-    means = {arm: fmean(parts) for arm, parts in every.items() if parts}
-    return [part / means[row.arm] for row in rows for part in row.parts if means[row.arm] > 0.0]
-
-
-def _between(blocks: Mapping[int, Sequence[SliceRow]]) -> tuple[Deviation, ...]:
-    """From block to block; none below `BLOCKS_MIN` of them."""
-    steps = [fmean(each.values()) for each in _steps(blocks)]
-    if len(steps) < BLOCKS_MIN - 1:
-        return ()
-    length_s = median(sum(row.seconds for row in mine) for mine in blocks.values())
-    return (_deviation(length_s, steps),)
-
-
 def _steps(blocks: Mapping[int, Sequence[SliceRow]]) -> list[dict[str, float]]:
     """By how much each arm's speed differs (a logarithm) in a block and the next one; only where both have slices."""
-    speeds = [(block, _speeds(mine)) for block, mine in sorted(blocks.items())]
+    speeds = []
+    for block, mine in sorted(blocks.items()):
+        done: dict[str, tuple[float, float]] = {}
+        for row in mine:
+            before, seconds = done.get(row.arm, (0.0, 0.0))
+            done[row.arm] = before + row.transactions, seconds + row.seconds
+        speeds.append((block, {arm: log(transactions / in_s) for arm, (transactions, in_s) in done.items()}))
     steps = [
         {arm: later[arm] - sooner[arm] for arm in sooner if arm in later}
         for (first, sooner), (second, later) in pairwise(speeds)
         if second == first + 1
     ]
     return [each for each in steps if each]
-
-
-def _speeds(rows: Iterable[SliceRow]) -> dict[str, float]:
-    """The logarithm of each arm's speed over all its slices."""
-    done: dict[str, tuple[float, float]] = {}
-    for row in rows:
-        before, seconds = done.get(row.arm, (0.0, 0.0))
-        done[row.arm] = before + row.transactions, seconds + row.seconds
-    return {arm: log(transactions / seconds) for arm, (transactions, seconds) in done.items()}
 
 
 @dataclass(frozen=True)

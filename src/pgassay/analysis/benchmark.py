@@ -40,7 +40,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "host": ("pg_host", "db_host", "server_host"),
     "memory": ("memory", "ram", "host.memory", "memory_total"),
     "database": ("database_bytes", "database_size"),
-}
+}  # fmt: skip
 NAMES = tuple(name for names in _NAMES.values() for name in names)
 """Every name of a setting that is judged."""
 
@@ -230,23 +230,20 @@ class Length:
 
 def fell_short_of(lengths: Sequence[Length]) -> tuple[float | None, ...]:
     """For each run the length in seconds that it did not reach; None for a whole run and for one of unknown length."""
-    known = [each for each in lengths if each.seconds is not None]
     by_condition: dict[str, list[float]] = {}
     longest: dict[str, float] = {}
-    for each in known:
-        seconds = each.seconds or 0.0
-        by_condition.setdefault(each.condition, []).append(seconds)
-        longest[each.arm] = max(seconds, longest.get(each.arm, 0.0))
+    for each in lengths:
+        if each.seconds is not None:
+            by_condition.setdefault(each.condition, []).append(each.seconds)
+            longest[each.arm] = max(each.seconds, longest.get(each.arm, 0.0))
     usual = {condition: median_high(found) for condition, found in by_condition.items()}
-    return tuple(_target(each, usual.get(each.condition), longest.get(each.arm)) for each in lengths)
-
-
-def _target(each: Length, usual_s: float | None, longest_s: float | None) -> float | None:
-    if each.seconds is None:
-        return None
-    if each.planned_s is not None:
-        return each.planned_s if each.seconds < SHORT * each.planned_s else None
-    if usual_s is None or longest_s is None or each.seconds >= SHORT * usual_s:
-        return None
-    alone = each.seconds >= SHORT * longest_s
-    return None if alone and each.seconds >= HALF * usual_s else usual_s
+    found: list[float | None] = []
+    for each in lengths:
+        target = None
+        if each.seconds is not None and each.planned_s is not None:
+            target = each.planned_s if each.seconds < SHORT * each.planned_s else None
+        elif each.seconds is not None and each.seconds < SHORT * usual[each.condition]:
+            alone = each.seconds >= SHORT * longest[each.arm]
+            target = None if alone and each.seconds >= HALF * usual[each.condition] else usual[each.condition]
+        found.append(target)
+    return tuple(found)

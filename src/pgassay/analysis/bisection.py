@@ -132,7 +132,7 @@ def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
 
 def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
-    return mean_of(contrasts, Scale.DIFFERENCE, lambda blocks: _critical(blocks, horizon))
+    return mean_of(contrasts, Scale.DIFFERENCE, _certainty(horizon))
 
 
 def shown(mean: BlockMean) -> bool:
@@ -156,15 +156,15 @@ def change(last: int, seen: Sequence[Seen], span: Span, horizon: int) -> Change:
     count = float(sums.count[span.upto])
     mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
-    half = _critical(blocks, horizon) * sqrt(rest / (blocks - 1) / count)
+    certainty = _certainty(horizon)
+    half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
     return Change(estimate, low, high, blocks, _fit(seen, rest))
 
 
-def _critical(blocks: int, horizon: int) -> float:
-    """Of |t| for 95 % at every look up to `horizon` blocks together."""
-    certainty = Certainty(0.95, 1, horizon, every_block=True)
-    return certainty.critical(blocks, certainty.alpha)
+def _certainty(horizon: int) -> Certainty:
+    """Of 95 % at every look up to `horizon` blocks together."""
+    return Certainty(0.95, 1, horizon, every_block=True)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from pgassay.analysis.numbers import plural
 
 LEAST = 2
 """Clusters, restarts and runs below which sources of noise cannot be separated."""
+_SOURCES = ("cluster", "whole block", "run")
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,11 @@ class Components:
     trial: float
     trial_freedom: float
 
-    def deviation(self, level: float = 0.95) -> tuple[float, float, float]:
-        """The standard deviation of one trial within a block, with its interval (chi-square)."""
+    def deviation(self) -> tuple[float, float, float]:
+        """The standard deviation of one trial within a block, with its interval (chi-square, 95 %)."""
         if self.trial_freedom == 0.0:
             return 0.0, 0.0, 0.0
-        freedom, tail = self.trial_freedom, (1.0 - level) / 2.0
+        freedom, tail = self.trial_freedom, (1.0 - 0.95) / 2.0
         ends = (freedom * self.trial / chi_square(quantile, freedom) for quantile in (1.0 - tail, tail))
         low, high = (sqrt(end) for end in ends)
         return sqrt(self.trial), low, high
@@ -135,14 +136,15 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
     whole, left_out = [], []
     for block in blocks:
         cells = [seen.get((cluster, block, run)) for cluster in clusters for run in runs]
-        usable = all(
-            each is not None and (each.value is not None and isfinite(each.value) and each.value > 0.0)
-            for each in cells
-        )
-        whole += [block] if usable else []
-        left_out += [] if usable else [incomplete(block)]
-    if min(len(clusters), len(whole), len(runs)) < LEAST:
-        return _no_calibration(len(clusters), len(whole), len(runs))
+        values_here = [None if each is None else each.value for each in cells]
+        if all(value is not None and isfinite(value) and value > 0.0 for value in values_here):
+            whole.append(block)
+        else:
+            left_out.append(incomplete(block))
+    counts = (len(clusters), len(whole), len(runs))
+    if min(counts) < LEAST:
+        of_each = [f"{count} {plural(noun, count)}" for count, noun in zip(counts, _SOURCES, strict=True)]
+        return f"{of_each[0]}, {of_each[1]} and {of_each[2]} after each restart: at least two of each are needed"
     grid = [[[seen[cluster, block, run] for run in runs] for block in whole] for cluster in clusters]
     values = np.log(np.asarray([[[each.value for each in cell] for cell in row] for row in grid], dtype=np.float64))
     hours = np.asarray([[[each.hours for each in cell] for cell in row] for row in grid], dtype=np.float64)
@@ -195,19 +197,10 @@ def _change(middle: float, half: float) -> Change:
     return Change(middle, low, high)
 
 
-def _no_calibration(clusters: int, blocks: int, runs: int) -> str:
-    """Too few trials to tell one source of noise from another."""
-    return (
-        f"{clusters} {plural('cluster', clusters)}, {blocks} whole {plural('block', blocks)} and "
-        f"{runs} {plural('run', runs)} after each restart: at least two of each are needed"
-    )
-
-
 REPEATS_MAX = 50
 """No level is repeated more often within the one above it: its variance is never known to be exactly zero."""
 
 CLUSTERS_MAX = 500
-CLUSTERS_MIN = 2
 
 
 @dataclass(frozen=True)
@@ -254,23 +247,24 @@ def repeats(run: Level, restart: Level, cluster: Level) -> tuple[int, int]:
         above = Level(cluster.variance + restart.variance / restarts, cluster.seconds + restarts * restart.seconds)
         (exact,) = optimum((Level(run.variance / restarts, run.seconds * restarts), above))
         for runs in {floor(min(exact, REPEATS_MAX)), ceil(min(exact, REPEATS_MAX))}:
-            found.append((_product(run, restart, cluster, restarts, runs), runs, restarts))
+            variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
+            found.append((variance * seconds, runs, restarts))
     _, runs, restarts = min(found)
     return runs, restarts
 
 
-def cheapest(run: Level, restart: Level, cluster: Level, width: float, alpha: float = 0.05) -> RepetitionPlan | None:
-    """The plan whose interval (Student's t over clusters) is within ±`width`; None beyond `CLUSTERS_MAX` clusters."""
+def cheapest(run: Level, restart: Level, cluster: Level, width: float) -> RepetitionPlan | None:
+    """The plan whose interval (Student's t over clusters, 95 %) is within ±`width`; None beyond `CLUSTERS_MAX`."""
     runs, restarts = repeats(run, restart, cluster)
-    variance = cluster.variance + restart.variance / restarts + run.variance / (restarts * runs)
-    seconds = cluster.seconds + restarts * (restart.seconds + runs * run.seconds)
-    for clusters in range(CLUSTERS_MIN, CLUSTERS_MAX + 1):
-        half = fixed_critical(clusters, alpha) * sqrt(variance / clusters)
+    variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
+    for clusters in range(LEAST, CLUSTERS_MAX + 1):
+        half = fixed_critical(clusters, 0.05) * sqrt(variance / clusters)
         if half <= log(1.0 + width):
             return RepetitionPlan(clusters, restarts, runs, clusters * seconds, exp(half) - 1.0)
     return None
 
 
-def _product(run: Level, restart: Level, cluster: Level, restarts: int, runs: int) -> float:
+def _of_cluster(run: Level, restart: Level, cluster: Level, restarts: int, runs: int) -> tuple[float, float]:
+    """The variance of a cluster's mean, and the seconds that it takes."""
     variance = cluster.variance + restart.variance / restarts + run.variance / (restarts * runs)
-    return variance * (cluster.seconds + restarts * (restart.seconds + runs * run.seconds))
+    return variance, cluster.seconds + restarts * (restart.seconds + runs * run.seconds)

@@ -13,7 +13,7 @@ waiting. Each candidate keeps its numbers, so that a reader can disagree.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from pgassay.analysis.numbers import per_cent, rounded
 
@@ -69,16 +69,24 @@ def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], me
             limit = capacity.per_s / cost
             used = measured_per_s / limit
             if used > OVERUSED:
-                left_out.append(_understated(capacity.title, used, capacity.source))
+                left_out.append(
+                    f"{capacity.title}: the load used {used:.2g} times the capacity that was measured"
+                    f" ({capacity.source}), so that figure is too low for a limit"
+                )
             else:
                 found.append(Bound(capacity, cost, limit, used))
     found.sort(key=lambda bound: bound.per_s)
     if not found:
-        return Bounds((), tuple(left_out), nothing_bounds())
-    first = found[0]
-    return Bounds(tuple(found), tuple(left_out), _saturates_first(first.capacity.title, first.per_s, first.used))
+        return Bounds((), tuple(left_out), NOTHING_BOUNDS)
+    title, first = found[0].capacity.title, found[0]
+    text = f"{title} saturates first, at about {rounded(first.per_s)} transactions per second"
+    text = f"{text}; {100 * first.used:.0f} % of it was in use"
+    if first.used >= 0.995:
+        text = f"{title} is full: all of it was in use"
+    return Bounds(tuple(found), tuple(left_out), text)
 
 
+NOTHING_BOUNDS = "no resource could be bounded"
 NOT_MEASURED = "not measured: pgassay calibrate measures it"
 
 
@@ -130,25 +138,6 @@ def capacities_of(measured: Sequence[MeasuredCapacity]) -> tuple[Capacity, ...]:
         mine = known.get(resource, MeasuredCapacity(resource, nan, NOT_MEASURED))
         found += [Capacity(name, title, mine.per_s, mine.source) for name, title in costs]
     return tuple(found)
-
-
-def _saturates_first(title: str, per_s: float, used: float) -> str:
-    """The tightest bound in a sentence: `per_s` transactions a second, of which the share `used` was measured."""
-    if used >= 0.995:
-        return f"{title} is full: all of it was in use"
-    text = f"{title} saturates first, at about {rounded(per_s)} transactions per second"
-    return f"{text}; {100 * used:.0f} % of it was in use"
-
-
-def _understated(title: str, used: float, source: str) -> str:
-    """A capacity of which the load used more than there is: it says nothing about the limit."""
-    told = f"{title}: the load used {used:.2g} times the capacity that was measured"
-    return f"{told} ({source}), so that figure is too low for a limit"
-
-
-def nothing_bounds() -> str:
-    """No capacity or no cost at all."""
-    return "no resource could be bounded"
 
 
 FULL = 0.9
@@ -222,7 +211,14 @@ class Diagnosis:
 
 def diagnose(evidence: Evidence) -> Diagnosis:
     """Name the bottleneck of one arm: the strongest candidate that decides, else `undecided` with the closest one."""
-    candidates = sorted(_candidates(evidence), key=lambda each: (each.decides, each.strength), reverse=True)
+    own = _own_cpu(evidence)
+    saturated = own is not None and own >= FULL
+    found = list(_waiting(evidence, saturated))
+    waits_decide = any(each.decides for each in found)
+    cpu, network = _cpu(evidence, own, waits_decide), _network(evidence, saturated, waits_decide)
+    client = _client(evidence, cpu, 0.0 if network is None else network.strength)
+    found += [each for each in (cpu, network, client) if each is not None]
+    candidates = sorted(found, key=lambda each: (each.decides, each.strength), reverse=True)
     missing = tuple(_missing(evidence))
     deciding = [each for each in candidates if each.decides]
     if not deciding:
@@ -233,22 +229,6 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     if len(deciding) > 1:
         text += f" (next: {deciding[1].cause}, {deciding[1].evidence[0]})"
     return Diagnosis(first.cause, text, tuple(candidates), missing)
-
-
-def _candidates(evidence: Evidence) -> Iterator[Candidate]:
-    own = _own_cpu(evidence)
-    saturated = own is not None and own >= FULL
-    waiting = tuple(_waiting(evidence, saturated))
-    yield from waiting
-    cpu = _cpu(evidence, own, any(each.decides for each in waiting))
-    if cpu is not None:
-        yield cpu
-    network = _network(evidence, saturated, any(each.decides for each in waiting))
-    if network is not None:
-        yield network
-    client = _client(evidence, cpu, 0.0 if network is None else network.strength)
-    if client is not None:
-        yield client
 
 
 _WAITS: Mapping[Cause, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
@@ -270,29 +250,27 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             in_service = sum(shares) / (1.0 - client) if client < 1.0 else 0.0
             strength, decides = in_service, in_service >= MOST and not saturated and client < CLIENT_MOST
             said.append(f"backends wait {words} {per_cent(in_service)} of their time in service")
-        for name, used, source in _in_use(evidence, costs):
+        for capacity in evidence.capacities:
+            cost = evidence.costs.get(capacity.response)
+            if capacity.response not in costs or cost is None or not (0.0 < capacity.per_s < inf):
+                continue
+            used, name, source = cost * evidence.per_s / capacity.per_s, capacity.title, capacity.source
             believable = used <= BELIEVABLE
             if believable:
                 strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
             if used <= OVERUSED:
                 said.append(f"{per_cent(min(used, 1.0))} of what {name} can do is in use ({source})")
             else:
-                nothing = "" if believable else " and decides nothing"
-                told = f"the load uses {used:.2g} times the capacity that was measured of {name} ({source})"
-                said.append(f"{told}, so that figure is too low{nothing}")
+                said.append(
+                    f"the load uses {used:.2g} times the capacity that was measured of {name} ({source}), so that"
+                    f" figure is too low{'' if believable else ' and decides nothing'}"
+                )
         if said:
             yield Candidate(cause, strength, decides, tuple(said))
 
 
-def _in_use(evidence: Evidence, costs: Sequence[str]) -> Iterator[tuple[str, float, str]]:
-    for capacity in evidence.capacities:
-        cost = evidence.costs.get(capacity.response)
-        if capacity.response in costs and cost is not None and isfinite(capacity.per_s) and capacity.per_s > 0.0:
-            yield capacity.title, cost * evidence.per_s / capacity.per_s, capacity.source
-
-
 def _own_cpu(evidence: Evidence) -> float | None:
-    """The share of its cores that the server and the program beside it use."""
+    """The share of its cores that the server uses, with the load's program where that runs on them, too."""
     sharing = ("server",) if evidence.apart else ("server", "client")
     parts = [evidence.costs.get(f"{who}_cpu_us_per_transaction") for who in sharing]
     known = [part for part in parts if part is not None]
@@ -336,8 +314,8 @@ def _network(evidence: Evidence, saturated: bool, waits_decide: bool) -> Candida
     if trip_us is None or trips is None or not clients:
         return None
     used = min(1.0, trips * trip_us * evidence.per_s / (clients * 1e6))
-    told = f"{trips:.3g} round trips of {trip_us:.3g} us a transaction take {per_cent(used)} of the clients' time"
-    return Candidate(Cause.NETWORK, used, used >= MOST and not saturated and not waits_decide, (told,))
+    said = f"{trips:.3g} round trips of {trip_us:.3g} us a transaction take {per_cent(used)} of the clients' time"
+    return Candidate(Cause.NETWORK, used, used >= MOST and not saturated and not waits_decide, (said,))
 
 
 def _client(evidence: Evidence, cpu: Candidate | None, on_the_way: float) -> Candidate | None:

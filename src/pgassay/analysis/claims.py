@@ -11,7 +11,7 @@ the interval is that of any other comparison that stands for itself; of several 
 share an error rate.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
@@ -79,7 +79,8 @@ def judge(
     low, high = _ends(claim)
     if claim.magnitude is not None and low <= effect.none <= high:
         return not_testable(claim, "its range includes no effect, and a size was published")
-    found = f"here {_number(effect, effect.estimate)} [{_number(effect, effect.low)}, {_number(effect, effect.high)}]"
+    shown = ".3f" if effect.scale is Scale.RATIO else "+.3g"
+    found = f"here {effect.estimate:{shown}} [{effect.low:{shown}}, {effect.high:{shown}}]"
     clear = _marked(claim, effect.low, effect.high, found)
     if clear is not None:
         return clear
@@ -90,7 +91,8 @@ def judge(
         blocks, needed = verdict.more_blocks, f"the verdict comes first: it {needs(verdict.more_blocks, None)}"
     else:
         blocks = _more_blocks(effect, low, high, blocks_max)
-        needed = _claim_needs(blocks, settled=verdict is not None)
+        settled = "the verdict asks only for a difference and is settled, to tell this range"
+        needed = f"{'it' if verdict is None else settled} {needs(blocks, None)}"
     return not_testable(claim, f"the interval is too wide {wide}; {needed}", blocks)
 
 
@@ -144,18 +146,14 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
 
 def instances(claim: Claim, study: Study) -> tuple[Claim, ...]:
     """The claims that one of a study file stands for: on each drive of a role, and at each level of its `each`."""
-    return tuple(found for one in by_role(claim, study) for found in _at_each(one, study))
-
-
-def _at_each(claim: Claim, study: Study) -> Iterator[Claim]:
-    known = (levels[claim.each].typed for arm in study.arms if claim.each in (levels := study.levels_of(arm)))
-    found = list(dict.fromkeys(known))
-    if len(found) < 2:
-        yield claim
-        return
-    for level in found:
-        text = f"{claim.text} ({claim.each}={level})"
-        yield replace(claim, text=text, treatment={**claim.treatment, claim.each: level})
+    found, levels = by_role(claim, study), _levels_there(study, claim.each)
+    if len(levels) < 2:
+        return found
+    return tuple(
+        replace(one, text=f"{one.text} ({one.each}={level})", treatment={**one.treatment, one.each: level})
+        for one in found
+        for level in levels
+    )
 
 
 def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
@@ -165,7 +163,7 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
     several drives in one role each is judged, and named behind the claim's text.
     """
     asked = {
-        (name, word): _in_role(study, name, word)
+        (name, word): [level for level in _levels_there(study, name) if role_of(level) == role_of(word)]
         for levels in (claim.treatment, claim.against, *claim.than)
         for name, word in levels.items()
         if name in (DATA, WAL) and word in (DriveKind.SSD, DriveKind.CSD)
@@ -189,17 +187,13 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
 def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
     """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
     asked = {*claim.treatment, *claim.against, *(name for each in claim.than for name in each)} & {DATA, WAL}
-    found = (level for name in sorted(asked) for level in _drives(study, name) if role_of(level) is None)
+    found = (level for name in sorted(asked) for level in _levels_there(study, name) if role_of(level) is None)
     declarable = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
     return tuple(level for level in dict.fromkeys(found) if kind_of(level) in declarable)
 
 
-def _in_role(study: Study, name: str, word: str) -> list[str]:
-    """The study's levels of a drive, as typed, that are in the role of this kind."""
-    return [level for level in _drives(study, name) if role_of(level) == role_of(word)]
-
-
-def _drives(study: Study, name: str) -> list[str]:
+def _levels_there(study: Study, name: str) -> list[str]:
+    """The levels of a factor that arms of the study have, as typed."""
     known = (levels[name].typed for arm in study.arms if name in (levels := study.levels_of(arm)))
     return list(dict.fromkeys(known))
 
@@ -267,10 +261,6 @@ def beyond(claim: Claim, *, data_bytes: float | None, memory_bytes: float | None
     return "; ".join(found)
 
 
-def _number(effect: Effect, value: float) -> str:
-    return f"{value:.3f}" if effect.scale is Scale.RATIO else f"{value:+.3g}"
-
-
 def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> int | None:
     """Blocks more until the interval clears the nearer bound of the claim's range."""
 
@@ -289,14 +279,7 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
     return None if total is None else max(1, total - effect.blocks)
 
 
-def _claim_needs(blocks: int | None, *, settled: bool) -> str:
-    """What a claim would take by itself; where its comparison is `settled`, why it takes more than the verdict."""
-    if not settled:
-        return f"it {needs(blocks, None)}"
-    return f"the verdict asks only for a difference and is settled, to tell this range {needs(blocks, None)}"
-
-
-def absent_levels(levels: Sequence[str], undeclared: Sequence[str] = ()) -> str:
+def absent_levels(levels: Sequence[str], undeclared: Sequence[str]) -> str:
     """A claim is about levels that the run neither varied nor held; nobody said what the `undeclared` drives are."""
     said = f"it is about {', '.join(levels)}, which this run did not have"
     if not undeclared:
@@ -352,27 +335,19 @@ def sides(claim: Claim, study: Study) -> Sides | None:
     Both must be there with the levels of each `than`, too. None where no arm has all that.
     """
     wanted = label_parts(claim.treatment)
-    by_levels = {
-        label_parts({name: level.typed for name, level in study.levels_of(arm).items()}): arm for arm in study.arms
-    }
+    by_levels = {label_parts(_typed(study.levels_of(arm))): arm for arm in study.arms}
     for parts, arm in by_levels.items():
         if not wanted <= parts:
             continue
-        levels = {name: level.typed for name, level in study.levels_of(arm).items()}
-        met = [_pair(by_levels, levels, {**levels, **claim.against}, other) for other in (*_NOWHERE_ELSE, *claim.than)]
-        known = [each for each in met if each is not None]
-        if len(known) == len(met):
-            first, *others = known
-            return replace(first, than=tuple(others))
+        mine = _typed(study.levels_of(arm))
+        found = []
+        for other in (*_NOWHERE_ELSE, *claim.than):
+            pair = [by_levels.get(label_parts({**mine, **change, **other})) for change in ({}, claim.against)]
+            if pair[0] is not None and pair[1] is not None:
+                found.append(Sides(pair[0], pair[1]))
+        if len(found) == 1 + len(claim.than):
+            return replace(found[0], than=tuple(found[1:]))
     return None
-
-
-def _pair(
-    arms: Mapping[frozenset[str], Arm], mine: Mapping[str, str], theirs: Mapping[str, str], other: Mapping[str, str]
-) -> Sides | None:
-    """The arms of both with the levels of `other` instead; None where one is missing."""
-    first, second = (arms.get(label_parts({**levels, **other})) for levels in (mine, theirs))
-    return None if first is None or second is None else Sides(first, second)
 
 
 def paired_effect(
@@ -395,19 +370,14 @@ def paired_effect(
     if divisors is not None and not claim.against:
         sorted_out = [*_at(values, mine, _MINE), *_at(divisors, mine, _THEIRS)]
     else:
-        told = (
-            values
-            if divisors is None
-            else [
-                each._replace(value=_quotient(each.value, other.value))
-                for each, other in zip(values, divisors, strict=True)
-            ]
-        )
+        if divisors is not None:
+            both = zip(values, divisors, strict=True)
+            values = [each._replace(value=_quotient(each.value, other.value)) for each, other in both]
         if than is None:
-            sorted_out = [*_at(told, mine, _MINE), *_at(told, theirs, _THEIRS)]
+            sorted_out = [*_at(values, mine, _MINE), *_at(values, theirs, _THEIRS)]
         else:
             scale = response.scale if divisors is None else Scale.RATIO
-            sorted_out = [*_changes(told, found, _MINE, scale), *_changes(told, than, _THEIRS, scale)]
+            sorted_out = [*_changes(values, found, _MINE, scale), *_changes(values, than, _THEIRS, scale)]
     if divisors is not None:
         response = Response(claim.response, f"{response.title} / {claim.per}", "ratio", Better.NEITHER, Scale.RATIO)
     (effect,) = compare(
@@ -444,16 +414,12 @@ def weakest(claim: Claim, judged: Sequence[tuple[ClaimJudgement, Effect]]) -> Cl
 def _changes(observations: Sequence[Observation], pair: Sides, name: str, scale: Scale) -> list[Observation]:
     """The change of each block between two arms, under a name of its own; None where one of them has no value."""
     theirs = {each.block: each.value for each in observations if each.place == pair.theirs.place}
-    return [
-        each._replace(value=_change(each.value, theirs.get(each.block), scale))
-        for each in _at(observations, pair.mine.place, name)
-    ]
-
-
-def _change(value: float | None, other: float | None, scale: Scale) -> float | None:
-    if scale is Scale.RATIO:
-        return _quotient(value, other)
-    return value - other if value is not None and other is not None else None
+    found = []
+    for each in _at(observations, pair.mine.place, name):
+        other = theirs.get(each.block)
+        difference = each.value - other if each.value is not None and other is not None else None
+        found.append(each._replace(value=_quotient(each.value, other) if scale is Scale.RATIO else difference))
+    return found
 
 
 def _at(observations: Iterable[Observation], place: Place, name: str) -> list[Observation]:

@@ -100,7 +100,8 @@ def cost_effects(
     `only` names the one (treatment, condition, covariate) to give, with intervals as wide as among all.
     """
     chosen = [response for response in responses if response.cost and observations.get(response.name)]
-    family = sum(_comparisons(observations[response.name], baseline) for response in chosen)
+    places = [place for response in chosen for place in arms_of(observations[response.name])]
+    family = sum(place.treatment != baseline for place in places)
     return tuple(
         effect
         for response in chosen
@@ -115,7 +116,3 @@ def cost_effects(
             arms=None if only is None else [only],
         )
     )
-
-
-def _comparisons(observations: Sequence[Observation], baseline: str) -> int:
-    return sum(treatment != baseline for treatment, _, _ in arms_of(observations))

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from math import exp, inf, isfinite, log, sqrt
 from statistics import fmean, stdev
 
-from pgassay.analysis.boundaries import FIRST_LOOK, critical, fixed_critical
+from pgassay.analysis.boundaries import FIRST_LOOK, critical
 from pgassay.analysis.compare import Looks
-from pgassay.analysis.effects import Effect, from_contrast, mean_of
+from pgassay.analysis.effects import Certainty, Effect, from_contrast, mean_of
 from pgassay.analysis.observations import Observation, arrange, cells
 from pgassay.study.responses import Response, Scale
 
@@ -55,33 +55,18 @@ def curves(
     level: float = 0.95,
 ) -> tuple[Curve, ...]:
     """A curve for each treatment in each condition."""
-    keys = dict.fromkeys((seen.treatment, seen.condition) for seen in observations)
-    horizon = blocks_max if looks == "every block" else None
-    return tuple(_curve(observations, response, treatment, condition, horizon, level) for treatment, condition in keys)
-
-
-def _curve(
-    observations: Sequence[Observation],
-    response: Response,
-    treatment: str,
-    condition: str,
-    horizon: int | None,
-    level: float,
-) -> Curve:
-    """`horizon` is None for data that were looked at once."""
-    mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
-    places = cells(mine)
-    alpha = (1.0 - level) / len(places)
-
-    def value_of(blocks: int) -> float:
-        return fixed_critical(blocks, alpha) if horizon is None else critical(blocks, horizon, alpha)
-
-    points = []
-    for cell in places:
-        table = arrange(mine, cell, response.scale)
-        mean = mean_of(table.values[treatment].values(), response.scale, value_of)
-        points.append(Point(cell.covariate, mean.blocks, *mean.ends(response.scale), table.left_out[treatment]))
-    return Curve(treatment, condition, tuple(points), level)
+    found = []
+    for treatment, condition in dict.fromkeys((seen.treatment, seen.condition) for seen in observations):
+        mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
+        places = cells(mine)
+        certainty = Certainty(level, len(places), blocks_max, looks == "every block")
+        points = []
+        for cell in places:
+            table = arrange(mine, cell, response.scale)
+            mean = mean_of(table.values[treatment].values(), response.scale, certainty)
+            points.append(Point(cell.covariate, mean.blocks, *mean.ends(response.scale), table.left_out[treatment]))
+        found.append(Curve(treatment, condition, tuple(points), level))
+    return tuple(found)
 
 
 BEARABLE = 1.25
@@ -118,9 +103,9 @@ class Recovery:
     recovered_from: int | None
 
 
-def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int, level: float = 0.95) -> Recovery:
+def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int) -> Recovery:
     """Where the slowdown ends. `ratios`: size in bytes to one ratio (after ÷ before) a block; order does not matter."""
-    alpha = (1.0 - level) / max(1, len(ratios))
+    alpha = (1.0 - 0.95) / max(1, len(ratios))
     points = tuple(_point(size, ratios[size], blocks_max, alpha) for size in sorted(ratios) if ratios[size])
     recovered = None
     for point in reversed(points):

@@ -88,15 +88,15 @@ def nested(values: Floats, hosts: tuple[str, ...]) -> BetweenHosts | None:
     return BetweenHosts(alone, float(found.mean), float(found.error), float(found.freedom), between, *ends, within)
 
 
-def host_interval(found: BetweenHosts, host: HostEffect, alpha: float = 0.05) -> tuple[float, float]:
-    """The interval of the effect on one host alone, at one look: Student's, by the spread that hosts' blocks share.
+def host_interval(found: BetweenHosts, host: HostEffect) -> tuple[float, float]:
+    """The 95 % interval of the effect on one host alone, one look: Student's, by the spread that hosts' blocks share.
 
     NaN where no host has two blocks.
     """
     freedom = sum(each.blocks - 1 for each in found.hosts)
     if freedom < 1 or not found.within >= 0.0:
         return nan, nan
-    half = float(stdtrit(freedom, 1.0 - alpha / 2.0)) * found.within / sqrt(host.blocks)
+    half = float(stdtrit(freedom, 1.0 - 0.05 / 2.0)) * found.within / sqrt(host.blocks)
     return host.mean - half, host.mean + half
 
 
@@ -209,7 +209,7 @@ def _kenward_roger(counts: Floats, between: Floats, within: Floats) -> tuple[Flo
 
 
 DAYS_MIN = 1.0
-"""Below this there is nothing to be told over days."""
+"""Below this nothing is said of days."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ class HostDay:
 class Drift:
     """How an effect changed: by `per_day` with its interval, in the scale of contrasts, over so many days.
 
-    NaN where it cannot be told: no host has blocks at two times, or nothing is left to tell it by.
+    NaN where it is not known: no host has blocks at two times, or nothing is left to know it by.
     """
 
     days: tuple[HostDay, ...]
@@ -250,24 +250,19 @@ class Drift:
     high: float
 
     @property
-    def told(self) -> bool:
+    def shown(self) -> bool:
         """Is it shown that the effect changed?"""
         return isfinite(self.low) and not self.low <= 0.0 <= self.high
 
 
-def drift(moments: Sequence[Moment], level: float = 0.95) -> Drift | None:
+def drift(moments: Sequence[Moment]) -> Drift | None:
     """The change over days; None where all blocks are of one day's length."""
-    times = [each.day for each in moments]
-    if not moments or max(times) - min(times) < DAYS_MIN:
+    days = [each.day for each in moments]
+    if not moments or max(days) - min(days) < DAYS_MIN:
         return None
-    found = _slope(moments, level)
-    return Drift(_by_day(moments, level), max(times) - min(times), *found)
-
-
-def _slope(moments: Sequence[Moment], level: float) -> tuple[float, float, float]:
     names = list(dict.fromkeys(each.host for each in moments))
     which = np.asarray([names.index(each.host) for each in moments])
-    times = np.asarray([each.day for each in moments], dtype=np.float64)
+    times = np.asarray(days, dtype=np.float64)
     values = np.asarray([each.value for each in moments], dtype=np.float64)
     for number in range(len(names)):
         mine = which == number
@@ -275,23 +270,21 @@ def _slope(moments: Sequence[Moment], level: float) -> tuple[float, float, float
         values[mine] -= values[mine].mean()
     squares = float(times @ times)
     freedom = len(moments) - len(names) - 1
-    if squares <= 0.0:
-        return nan, nan, nan
-    slope = float(times @ values) / squares
-    if freedom < 1:
-        return slope, nan, nan
-    rest = values - slope * times
-    half = _student(freedom, level) * sqrt(float(rest @ rest) / freedom / squares)
-    return slope, slope - half, slope + half
+    slope = float(times @ values) / squares if squares > 0.0 else nan
+    half = nan
+    if squares > 0.0 and freedom >= 1:
+        rest = values - slope * times
+        half = _student(freedom) * sqrt(float(rest @ rest) / freedom / squares)
+    return Drift(_by_day(moments), max(days) - min(days), slope, slope - half, slope + half)
 
 
-def _by_day(moments: Sequence[Moment], level: float) -> tuple[HostDay, ...]:
+def _by_day(moments: Sequence[Moment]) -> tuple[HostDay, ...]:
     groups: dict[tuple[str, int], list[float]] = {}
     for each in sorted(moments, key=lambda moment: moment.day):
         groups.setdefault((each.host, floor(each.day)), []).append(each.value)
     inside = sum(float(((np.asarray(values) - np.mean(values)) ** 2).sum()) for values in groups.values())
     freedom = sum(len(values) - 1 for values in groups.values())
-    half = _student(freedom, level) * sqrt(inside / freedom) if freedom else inf
+    half = _student(freedom) * sqrt(inside / freedom) if freedom else inf
     found = []
     for (host, day), values in groups.items():
         mean, width = float(np.mean(values)), half / sqrt(len(values))
@@ -300,5 +293,5 @@ def _by_day(moments: Sequence[Moment], level: float) -> tuple[HostDay, ...]:
     return tuple(found)
 
 
-def _student(freedom: int, level: float) -> float:
-    return float(stdtrit(freedom, (1.0 + level) / 2.0))
+def _student(freedom: int) -> float:
+    return float(stdtrit(freedom, (1.0 + 0.95) / 2.0))

@@ -16,7 +16,7 @@ What n runs of each of two treatments can tell is t × s × sqrt(2 / n), with s 
 of one run tell how that run went, not how the next one will.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, factorial, isfinite, lgamma, log, sqrt
@@ -33,38 +33,34 @@ from pgassay.analysis.seconds import mean_error
 from pgassay.study.findings import Finding, Severity
 
 
-def aborted(benchmark: Benchmark) -> tuple[Finding, ...]:
+def aborted(benchmark: Benchmark) -> Iterator[Finding]:
     """Runs whose tool said that it gave up."""
     bad = [run for run in benchmark.runs if run.aborted]
     if not bad:
-        return ()
+        return
     first = bad[0]
-    return (
-        Finding(
-            "aborted",
-            Severity.ERROR,
-            "aborted runs are counted as results",
-            remedy="leave them out, report that the treatment failed, and look at the exit status of each run",
-            evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(first)}: {first.aborted}",
-        ),
+    yield Finding(
+        "aborted",
+        Severity.ERROR,
+        "aborted runs are counted as results",
+        remedy="leave them out, report that the treatment failed, and look at the exit status of each run",
+        evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(first)}: {first.aborted}",
     )
 
 
-def short(benchmark: Benchmark) -> tuple[Finding, ...]:
+def short(benchmark: Benchmark) -> Iterator[Finding]:
     """Runs much shorter than planned, or than their like where no plan is known."""
     bad = [(run, target) for run, target in zip(benchmark.runs, benchmark.short_of_s, strict=True) if target]
     if not bad:
-        return ()
+        return
     worst, target = min(bad, key=lambda each: (each[0].seconds or 0.0) / (each[1] or 1.0))
     known = sum(run.seconds is not None for run in benchmark.runs)
-    return (
-        Finding(
-            "short",
-            Severity.ERROR,
-            "runs that ended early are counted as results",
-            remedy="leave them out and find out why they ended: no space, a crash, a timeout",
-            evidence=f"{len(bad)} of {known} runs; {_where(worst)} ran {worst.seconds:.3g} s of {target:.5g} s",
-        ),
+    yield Finding(
+        "short",
+        Severity.ERROR,
+        "runs that ended early are counted as results",
+        remedy="leave them out and find out why they ended: no space, a crash, a timeout",
+        evidence=f"{len(bad)} of {known} runs; {_where(worst)} ran {worst.seconds:.3g} s of {target:.5g} s",
     )
 
 
@@ -72,51 +68,44 @@ STALLED_LEAST = 3
 """Reports in a row without a transaction, at the end of a run, from which it stands still."""
 
 
-def stalled(benchmark: Benchmark) -> tuple[Finding, ...]:
+def stalled(benchmark: Benchmark) -> Iterator[Finding]:
     """Runs that made no transaction from some moment to their end, whatever their mean is."""
-    found = [(run, since) for run in benchmark.runs if (since := _stands_still_from(run)) is not None]
+    found = []
+    for run in benchmark.runs:
+        moving = max((place for place, (_, tps) in enumerate(run.course) if tps != 0.0), default=-1)
+        if len(run.course) - 1 - moving >= STALLED_LEAST:
+            found.append((run, run.course[moving][0] if moving >= 0 else 0.0, run.course[-1][0]))
     if not found:
-        return ()
+        return
     known = sum(bool(run.course) for run in benchmark.runs)
-    run, (since_s, until_s) = found[0]
-    return (
-        Finding(
-            "stalled",
-            Severity.ERROR,
-            "runs that stood still to their end are counted as results",
-            remedy="find out what they waited for (locks, a full disk, a lost connection), and measure again",
-            evidence=f"{len(found)} of {known} runs; {_where(run)} made no transaction from {since_s:.5g} s to"
-            f" {until_s:.5g} s",
-        ),
+    run, since_s, until_s = found[0]
+    yield Finding(
+        "stalled",
+        Severity.ERROR,
+        "runs that stood still to their end are counted as results",
+        remedy="find out what they waited for (locks, a full disk, a lost connection), and measure again",
+        evidence=f"{len(found)} of {known} runs; {_where(run)} made no transaction from {since_s:.5g} s to"
+        f" {until_s:.5g} s",
     )
-
-
-def _stands_still_from(run: Run) -> tuple[float, float] | None:
-    moving = max((place for place, (_, tps) in enumerate(run.course) if tps != 0.0), default=-1)
-    if len(run.course) - 1 - moving < STALLED_LEAST:
-        return None
-    return (run.course[moving][0] if moving >= 0 else 0.0), run.course[-1][0]
 
 
 THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops")
 
 
-def missing(benchmark: Benchmark) -> tuple[Finding, ...]:
+def missing(benchmark: Benchmark) -> Iterator[Finding]:
     """Runs without a number, or with one that cannot be."""
     nothing = benchmark.response.lower() in THROUGHPUT
     bad = [
         run for run in benchmark.runs if run.value is None or not isfinite(run.value) or (nothing and run.value <= 0.0)
     ]
     if not bad:
-        return ()
-    return (
-        Finding(
-            "missing",
-            Severity.ERROR,
-            "runs have no value",
-            remedy="say why they have none: a treatment that often fails is not as good as its other runs",
-            evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
-        ),
+        return
+    yield Finding(
+        "missing",
+        Severity.ERROR,
+        "runs have no value",
+        remedy="say why they have none: a treatment that often fails is not as good as its other runs",
+        evidence=f"{len(bad)} of {len(benchmark.runs)} runs, the first of {_where(bad[0])}",
     )
 
 
@@ -183,19 +172,11 @@ def _below_checkpoint(run: Run) -> str:
     return f"{seconds:.3g} s, and checkpoint_timeout is {setup.checkpoint_timeout_s:g} s"
 
 
-def _cycle_known(benchmark: Benchmark) -> bool:
-    return any(run.setup.checkpoint_timeout_s is not None or run.setup.cycles is not None for run in benchmark.runs)
-
-
 def _few_threads(run: Run) -> str:
     clients, threads = run.setup.clients, run.setup.threads
     if clients is None or not threads or clients <= CLIENTS_A_THREAD * threads:
         return ""
     return f"{clients:g} clients on {threads:g} {'thread' if threads == 1 else 'threads'}"
-
-
-def _one_machine(run: Run) -> str:
-    return "no machine of its own for the client" if run.setup.same_machine else ""
 
 
 def _data_in_memory(run: Run) -> str:
@@ -234,7 +215,9 @@ _OBJECTIONS = (
         "window-below-checkpoint", _below_checkpoint,
         "runs are shorter than a checkpoint cycle, so what checkpoints and full-page images cost may be missing",
         "measure whole checkpoint cycles, or say that checkpoints are left out",
-        serious=_cycle_known,
+        serious=lambda benchmark: any(
+            run.setup.checkpoint_timeout_s is not None or run.setup.cycles is not None for run in benchmark.runs
+        ),
     ),
     _Objection(
         "few-threads", _few_threads,
@@ -242,7 +225,7 @@ _OBJECTIONS = (
         "give it more threads (pgbench --jobs), and look at the client's CPU time",
     ),
     _Objection(
-        "one-machine", _one_machine,
+        "one-machine", lambda run: "no machine of its own for the client" if run.setup.same_machine else "",
         "client and server share one machine: the client's CPU time is missing to the server",
         "run the client on another machine, or give each its own CPUs, and say so",
         serious=lambda _: False,
@@ -255,10 +238,9 @@ _OBJECTIONS = (
 )  # fmt: skip
 
 
-def load_setup(benchmark: Benchmark) -> tuple[Finding, ...]:
+def load_setup(benchmark: Benchmark) -> Iterator[Finding]:
     """One finding for each objection to a whole run; the first such run's numbers are its evidence."""
     whole = [run for run, short in zip(benchmark.runs, benchmark.short_of_s, strict=True) if not (run.aborted or short)]
-    findings = []
     for each in _OBJECTIONS:
         if each.responses and benchmark.response not in each.responses:
             continue
@@ -268,48 +250,43 @@ def load_setup(benchmark: Benchmark) -> tuple[Finding, ...]:
         run, said = found[0]
         evidence = f"{len(found)} of {len(whole)} {benchmark.replicate}s; {run.arm}: {said}"
         severity = Severity.WARNING if each.serious(benchmark) else Severity.NOTE
-        findings.append(Finding(each.code, severity, each.text, remedy=each.remedy, evidence=evidence))
-    return tuple(findings)
+        yield Finding(each.code, severity, each.text, remedy=each.remedy, evidence=evidence)
 
 
-def confounded_factors(benchmark: Benchmark) -> tuple[Finding, ...]:
+def confounded_factors(benchmark: Benchmark) -> Iterator[Finding]:
     """A finding for each pair of factors with the same partition of the treatments."""
     treatments = {run.treatment: run.levels for run in benchmark.runs if run.levels}
-    return tuple(
-        Finding(
+    for sentence in confounded(treatments):
+        yield Finding(
             "confounded",
             Severity.WARNING,
             "two factors cannot be separated",
             remedy="add treatments that change one of them alone",
             evidence=sentence,
         )
-        for sentence in confounded(treatments)
-    )
 
 
-def fixed_order(benchmark: Benchmark) -> tuple[Finding, ...]:
+def fixed_order(benchmark: Benchmark) -> Iterator[Finding]:
     """Treatments whose runs came one after another, or repetitions that always had the same order, in every condition.
 
     Comparisons never cross conditions, and scripts often loop over conditions outermost.
     """
     if any(run.position is None for run in benchmark.runs):
-        return ()
+        return
     orders: dict[str, list[str]] = {}
     for run in sorted(benchmark.runs, key=lambda run: run.position or 0):
         orders.setdefault(run.condition, []).append(run.arm)
     compared = [order for order in orders.values() if len(set(order)) > 1 and len(set(order)) < len(order)]
     found = [_fixed(order) for order in compared]
     if not found or not all(found):
-        return ()
+        return
     evidence = found[0] if len(found) == 1 else f"in each of {len(found)} conditions; in the first: {found[0]}"
-    return (
-        Finding(
-            "fixed-order",
-            Severity.WARNING,
-            "treatments were run in a fixed order, so drift in time looks like an effect",
-            remedy="randomise the order of treatments within each repetition",
-            evidence=evidence,
-        ),
+    yield Finding(
+        "fixed-order",
+        Severity.WARNING,
+        "treatments were run in a fixed order, so drift in time looks like an effect",
+        remedy="randomise the order of treatments within each repetition",
+        evidence=evidence,
     )
 
 
@@ -329,35 +306,32 @@ CHANCE = 0.05
 """A pattern less likely than this among exchangeable runs is a finding."""
 
 
-def monotone(benchmark: Benchmark) -> tuple[Finding, ...]:
+def monotone(benchmark: Benchmark) -> Iterator[Finding]:
     """More treatments than chance would give whose runs only climb or only fall."""
-    groups = _groups(benchmark, 3)
+    groups = _groups(benchmark)
     if not groups or not benchmark.in_order:
-        return ()
+        return
     patterned = [treatment for treatment, values in groups.items() if _one_way(values)]
     expected = [2.0 * exp(-lgamma(len(values) + 1)) for values in groups.values()]
     tail = _tail(len(patterned), expected)
     if not patterned or tail >= CHANCE:
-        return ()
+        return
     example = " → ".join(f"{value:.5g}" for value in groups[patterned[0]][:5])
-    return (
-        Finding(
-            "monotone",
-            Severity.WARNING,
-            "runs climb or fall in time: the system was not in a steady state",
-            remedy="start each run from the same state, run longer, and randomise the order in blocks",
-            evidence=f"{len(patterned)} of {len(groups)} treatments (by chance {sum(expected):.1f}, p = {tail:.2g}); "
-            f"{patterned[0]}: {example}",
-        ),
+    yield Finding(
+        "monotone",
+        Severity.WARNING,
+        "runs climb or fall in time: the system was not in a steady state",
+        remedy="start each run from the same state, run longer, and randomise the order in blocks",
+        evidence=f"{len(patterned)} of {len(groups)} treatments (by chance {sum(expected):.1f}, p = {tail:.2g}); "
+        f"{patterned[0]}: {example}",
     )
 
 
-def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
+def first_run(benchmark: Benchmark) -> Iterator[Finding]:
     """A first run that is lowest (or highest) in more treatments than chance would give."""
-    groups = _groups(benchmark, 3)
-    found: list[Finding] = []
+    groups = _groups(benchmark)
     if not benchmark.in_order:
-        return ()
+        return
     for word, pick in (("lowest", min), ("highest", max)):
         odd = [values for values in groups.values() if values[0] == pick(values) and values.count(values[0]) == 1]
         expected = [1.0 / len(values) for values in groups.values()]
@@ -365,22 +339,20 @@ def first_run(benchmark: Benchmark) -> tuple[Finding, ...]:
         tail = _tail(len(odd), expected)
         if odd and tail < CHANCE / 2:
             ratio = median(values[0] / mean(values[1:]) for values in groups.values() if mean(values[1:]) != 0.0)
-            found.append(
-                Finding(
-                    "first-run",
-                    Severity.WARNING,
-                    "the first run differs from the others: it fills the caches that they find filled",
-                    remedy="mark the first run as warm-up, or give every run the same start state",
-                    evidence=f"run 1 is {word} in {len(odd)} of {len(groups)} treatments "
-                    f"(by chance {sum(expected):.1f}, p = {tail:.2g}); median run 1 / mean of the others = {ratio:.3f}",
-                )
+            yield Finding(
+                "first-run",
+                Severity.WARNING,
+                "the first run differs from the others: it fills the caches that they find filled",
+                remedy="mark the first run as warm-up, or give every run the same start state",
+                evidence=f"run 1 is {word} in {len(odd)} of {len(groups)} treatments "
+                f"(by chance {sum(expected):.1f}, p = {tail:.2g}); median run 1 / mean of the others = {ratio:.3f}",
             )
-    return tuple(found)
 
 
-def _groups(benchmark: Benchmark, least: int) -> dict[str, tuple[float, ...]]:
+def _groups(benchmark: Benchmark) -> dict[str, tuple[float, ...]]:
+    """The values of each arm that has three or more."""
     found = {treatment: benchmark.values(treatment) for treatment in benchmark.groups}
-    return {treatment: values for treatment, values in found.items() if len(values) >= least}
+    return {treatment: values for treatment, values in found.items() if len(values) >= 3}
 
 
 def _one_way(values: tuple[float, ...]) -> bool:
@@ -404,34 +376,31 @@ RANGE_OF_THREE = 3.314
 FAR = USUAL_SPREAD * RANGE_OF_THREE
 
 
-def trend(benchmark: Benchmark) -> tuple[Finding, ...]:
+def trend(benchmark: Benchmark) -> Iterator[Finding]:
     """The treatment whose runs (three or more) only climb or only fall, farthest of all; none if `monotone` found more.
 
     Far means more than three identical runs differ by in 19 of 20 cases, at the usual run-to-run spread of read-write
     pgbench.
     """
-    if not benchmark.in_order or monotone(benchmark):
-        return ()
-    courses = []
-    for arm in benchmark.groups:
-        values = benchmark.values(arm)
-        if len(values) >= 3 and values[0] != 0.0 and _one_way(values):
-            courses.append((values[-1] / values[0] - 1.0, arm, values))
-    far = [course for course in courses if abs(course[0]) > FAR]
+    if not benchmark.in_order or any(monotone(benchmark)):
+        return
+    far = [
+        (values[-1] / values[0] - 1.0, arm, values)
+        for arm, values in _groups(benchmark).items()
+        if values[0] != 0.0 and _one_way(values) and abs(values[-1] / values[0] - 1.0) > FAR
+    ]
     if not far:
-        return ()
+        return
     change, arm, values = max(far, key=lambda course: abs(course[0]))
     listed = " → ".join(f"{value:.5g}" for value in values[:5]) + (" …" if len(values) > 5 else "")
     chance = factorial(len(values)) // 2
-    return (
-        Finding(
-            "trend",
-            Severity.NOTE,
-            "the runs of one treatment only climb or only fall, and far",
-            remedy="look at the seconds of each run: a cache that fills up, a drive or a burst credit that runs out",
-            evidence=f"{arm}: {listed}, {100 * change:+.0f} % from first to last "
-            f"(one way by chance in 1 of {chance} orders)",
-        ),
+    yield Finding(
+        "trend",
+        Severity.NOTE,
+        "the runs of one treatment only climb or only fall, and far",
+        remedy="look at the seconds of each run: a cache that fills up, a drive or a burst credit that runs out",
+        evidence=f"{arm}: {listed}, {100 * change:+.0f} % from first to last "
+        f"(one way by chance in 1 of {chance} orders)",
     )
 
 
@@ -442,12 +411,12 @@ LEAST_FOR_NOISE = 3
 """Runs of an arm from which its own spread is judged; fewer are only counted."""
 
 
-def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
+def too_few(benchmark: Benchmark) -> Iterator[Finding]:
     """Arms with fewer than five runs, below which pgassay itself decides nothing."""
     counts = {treatment: len(benchmark.values(treatment)) for treatment in benchmark.groups}
     few = {treatment: count for treatment, count in counts.items() if count < FIRST_LOOK}
     if not few:
-        return ()
+        return
     least = min(few.values())
     evidence = f"{len(few)} of {len(counts)} treatments, as few as {least} {'run' if least == 1 else 'runs'}"
     spread = _spread(benchmark)
@@ -455,18 +424,16 @@ def too_few(benchmark: Benchmark) -> tuple[Finding, ...]:
         evidence += (
             f"; at their spread of {percent(spread)} a difference below {percent(_resolution(spread, least))} is noise"
         )
-    return (
-        Finding(
-            "too-few",
-            Severity.WARNING,
-            "there are too few runs to tell an effect from noise",
-            remedy=f"at least {FIRST_LOOK} runs of each, better as many as an interval narrow enough needs",
-            evidence=evidence,
-        ),
+    yield Finding(
+        "too-few",
+        Severity.WARNING,
+        "there are too few runs to tell an effect from noise",
+        remedy=f"at least {FIRST_LOOK} runs of each, better as many as an interval narrow enough needs",
+        evidence=evidence,
     )
 
 
-def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
+def below_resolution(benchmark: Benchmark) -> Iterator[Finding]:
     """Differences from the baseline (or the first treatment) that the runs cannot tell from none: Welch's interval."""
     baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
     arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
@@ -483,17 +450,15 @@ def below_resolution(benchmark: Benchmark) -> tuple[Finding, ...]:
         if effect != 0.0 and abs(effect) < half:
             vague.append((arm, exp(effect) - 1.0, exp(half) - 1.0))
     if not vague:
-        return ()
+        return
     arm, effect, half = max(vague, key=lambda one: abs(one[1]))
-    return (
-        Finding(
-            "below-resolution",
-            Severity.WARNING,
-            "differences are smaller than these runs can show",
-            remedy="report the interval, and run more blocks before a winner is named",
-            evidence=f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
-            f"its 95 % interval is ±{percent(half)}",
-        ),
+    yield Finding(
+        "below-resolution",
+        Severity.WARNING,
+        "differences are smaller than these runs can show",
+        remedy="report the interval, and run more blocks before a winner is named",
+        evidence=f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
+        f"its 95 % interval is ±{percent(half)}",
     )
 
 
@@ -522,10 +487,10 @@ def _half_width(mine: list[float], base: list[float]) -> float:
     return fixed_critical(int(max(1.0, freedom)) + 1, 0.05) * sqrt(one + other)
 
 
-def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
+def noisy(benchmark: Benchmark) -> Iterator[Finding]:
     """Arms of three runs and more whose own spread hides an effect of the asked resolution; the worst is named."""
     if benchmark.replicate != "run":
-        return ()
+        return
     found: list[tuple[float, float, str, tuple[float, ...]]] = []
     variations: list[float] = []
     for arm in benchmark.groups:
@@ -534,44 +499,37 @@ def noisy(benchmark: Benchmark) -> tuple[Finding, ...]:
             continue  # too few: another finding says so, with its own numbers
         variations.append(stdev(values) / mean(values))
         spread = stdev(map(log, values))
-        tells = exp(fixed_critical(2 * len(values) - 1, 0.05) * spread * sqrt(2.0 / len(values))) - 1.0
+        tells = _resolution(spread, len(values))
         if tells > benchmark.resolution:
             found.append((tells, spread, arm, values))
     if not found:
-        return ()
+        return
     tells, spread, arm, values = max(found)
-    return (
-        Finding(
-            "noisy",
-            Severity.WARNING,
-            "identical runs differ by more than the effects that matter",
-            remedy="find what moves (neighbours, checkpoints, start state), "
-            "or repeat until the interval is narrow enough",
-            evidence=f"{len(found)} of {len(variations)} treatments; the worst: {arm}, {len(values)} runs from "
-            f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they cannot show effects below "
-            f"{percent(tells)}, and {percent(benchmark.resolution)} is asked for{_variation(values, variations)}",
-        ),
+    own = percent(stdev(values) / mean(values))  # the coefficient of variation, as others compute it
+    usual = f" (CV {own}; the median of {len(variations)} is {percent(median(variations))})"
+    yield Finding(
+        "noisy",
+        Severity.WARNING,
+        "identical runs differ by more than the effects that matter",
+        remedy="find what moves (neighbours, checkpoints, start state), or repeat until the interval is narrow enough",
+        evidence=f"{len(found)} of {len(variations)} treatments; the worst: {arm}, {len(values)} runs from "
+        f"{min(values):.6g} to {max(values):.6g}, spread {percent(spread)}: they cannot show effects below "
+        f"{percent(tells)}, and {percent(benchmark.resolution)} is asked for{usual if len(variations) > 1 else ''}",
     )
-
-
-def _variation(values: tuple[float, ...], all_of: list[float]) -> str:
-    """The coefficient of variation, as others compute it, beside that of a usual treatment."""
-    own = percent(stdev(values) / mean(values))
-    return f" (CV {own}; the median of {len(all_of)} is {percent(median(all_of))})" if len(all_of) > 1 else ""
 
 
 LEAST_FOR_CORRELATION = 30
 """Values of a treatment from which its correlation can be judged."""
 
 
-def seconds_as_replicates(benchmark: Benchmark) -> tuple[Finding, ...]:
+def seconds_as_replicates(benchmark: Benchmark) -> Iterator[Finding]:
     """Values that are seconds by name, or neighbours more alike than independent runs would be.
 
     The lag-one correlation of n independent values has a standard error of 1 / sqrt(n); above three of them counts.
     """
     worst: tuple[float, str, int, float] | None = None
     if not benchmark.in_order and benchmark.replicate != "second":
-        return ()
+        return
     for treatment in benchmark.groups:
         values = np.asarray(benchmark.values(treatment))
         n = len(values)
@@ -583,27 +541,23 @@ def seconds_as_replicates(benchmark: Benchmark) -> tuple[Finding, ...]:
         if alike and (worst is None or correlation > worst[0]):
             worst = (correlation, treatment, n, mean_error(values).inefficiency)
     if worst is None and benchmark.replicate != "second":
-        return ()
+        return
     evidence = "one value is a second of a run, not a run"
     if worst is not None:
         correlation, treatment, n, inefficiency = worst
         evidence = (
             f"{treatment}: neighbours correlate {correlation:.2f}, {n} values count as {n / max(inefficiency, 1):.0f}"
         )
-    return (
-        Finding(
-            "pseudo-replicates",
-            Severity.WARNING,
-            "values within a run are used as if they were runs",
-            remedy="repeat the run, each time from the same start state, and compare means of runs",
-            evidence=evidence,
-        ),
+    yield Finding(
+        "pseudo-replicates",
+        Severity.WARNING,
+        "values within a run are used as if they were runs",
+        remedy="repeat the run, each time from the same start state, and compare means of runs",
+        evidence=evidence,
     )
 
 
-Check = Callable[[Benchmark], tuple[Finding, ...]]
-
-CHECKS: tuple[Check, ...] = (
+CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
     *(aborted, short, stalled, missing),
     load_setup,
     *(confounded_factors, seconds_as_replicates, first_run, monotone, trend, fixed_order),

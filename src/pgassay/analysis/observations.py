@@ -101,14 +101,6 @@ def cells(observations: Sequence[Observation]) -> tuple[Cell, ...]:
     return tuple(dict.fromkeys(observation.cell for observation in observations))
 
 
-def by_cell(observations: Sequence[Observation]) -> dict[Cell, list[Observation]]:
-    """The observations of each cell, in one pass: a run may have ten thousand trials in a hundred cells."""
-    found: dict[Cell, list[Observation]] = {}
-    for seen in observations:
-        found.setdefault(seen.cell, []).append(seen)
-    return found
-
-
 def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Table:
     """The usable values of `cell`. On a ratio scale a value must be positive."""
     values: dict[str, dict[int, float]] = {}
@@ -170,7 +162,7 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     ours, theirs = table.values.get(treatment, {}), table.values.get(baseline, {})
     left_out = [*table.left_out.get(treatment, ()), *table.left_out.get(baseline, ())]
     left_out += [
-        _no_valid_trial(name, tried=name in table.values)
+        f"{name or 'baseline'} has no {'usable value' if name in table.values else 'valid trial'}"
         for name, column in ((treatment, ours), (baseline, theirs))
         if not column
     ]
@@ -285,15 +277,13 @@ class ResponseColumn(Sequence[Observation]):
     def tables(self, scale: Scale) -> dict[Cell, Table]:
         """See the function of this name; arranged once, since effects, summaries and claims all ask for them."""
         if scale not in self._tables:
-            self._tables[scale] = self._arranged(scale)
+            numbers = np.array(self._values, dtype=np.float64)  # None becomes NaN
+            usable = np.isfinite(numbers)
+            if scale is Scale.RATIO:
+                usable &= numbers > 0.0
+            groups = self.layout.groups.items()
+            self._tables[scale] = {cell: self._table(cell, mine, numbers, usable, scale) for cell, mine in groups}
         return self._tables[scale]
-
-    def _arranged(self, scale: Scale) -> dict[Cell, Table]:
-        numbers = np.array(self._values, dtype=np.float64)  # None becomes NaN
-        usable = np.isfinite(numbers)
-        if scale is Scale.RATIO:
-            usable &= numbers > 0.0
-        return {cell: self._table(cell, groups, numbers, usable, scale) for cell, groups in self.layout.groups.items()}
 
     def _table(
         self,
@@ -321,7 +311,10 @@ def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Tabl
     """The table of every cell, in the order of first trials."""
     if isinstance(observations, ResponseColumn):
         return observations.tables(scale)
-    return {cell: arrange(mine, cell, scale) for cell, mine in by_cell(observations).items()}
+    found: dict[Cell, list[Observation]] = {}
+    for seen in observations:  # in one pass: a run may have ten thousand trials in a hundred cells
+        found.setdefault(seen.cell, []).append(seen)
+    return {cell: arrange(mine, cell, scale) for cell, mine in found.items()}
 
 
 def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
@@ -333,13 +326,7 @@ def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
 
 
 def _no_partner(block: int, missing: str) -> str:
-    """A block in which only one of the two was measured."""
     return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
-
-
-def _no_valid_trial(treatment: str, *, tried: bool = False) -> str:
-    """A treatment of the study without a single usable value; `tried`: it has valid trials, but none of them usable."""
-    return f"{treatment or 'baseline'} has no {'usable value' if tried else 'valid trial'}"
 
 
 @dataclass(frozen=True)

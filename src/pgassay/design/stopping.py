@@ -16,10 +16,10 @@ from math import exp, inf, isfinite, nan
 
 import numpy as np
 
-from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.comparable import without_refused
 from pgassay.analysis.compare import LEVEL, compare
-from pgassay.analysis.effects import Effect, mean_of
+from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.numbers import percent
 from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, unresolved, verdict, with_precision
@@ -161,11 +161,12 @@ def _on_own_drives(
 def _precision(study: Study, response: Response, observations: Sequence[Observation], arm: Arm) -> Verdict:
     """Settled when the interval of the arm's own mean, over all looks and arms, is within ± the resolution."""
     table = arrange(observations, arm.place.cell, response.scale)
-    design, alpha = study.design, (1.0 - LEVEL) / len(study.arms)
+    design = study.design
     values = np.asarray(list(table.values.get(arm.treatment.name, {}).values()), dtype=np.float64)
     ratio = response.scale is Scale.RATIO
     planned = design.horizon or design.blocks_max
-    mean = mean_of(values, response.scale, lambda n: critical(n, planned, alpha, design.stage))
+    certainty = Certainty(LEVEL, len(study.arms), planned, every_block=True, stage=design.stage)
+    mean = mean_of(values, response.scale, certainty)
     n, half = mean.blocks, mean.half
     width = margin(float(values.mean()) if n else nan, response, design.resolution)
     if half <= width:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import (
     DRIVE,
+    NOTHING_BOUNDS,
     Bounds,
     Capacity,
     MeasuredCapacity,
     Resource,
     bounds,
     capacities_of,
-    nothing_bounds,
 )
 from pgassay.record.values import TrialRecord
 from pgassay.report.section import Block, Section, Table
@@ -173,7 +173,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
         f"{each.capacity.title}: {each.capacity.source}" for one in every for each in one.bounds.bounds
     )
     if not sources:
-        rows = [("every treatment", nothing_bounds())]
+        rows = [("every treatment", NOTHING_BOUNDS)]
     aside = (OTHER_QUESTION,) if sources else ()
     notes = (*aside, *sources, *(f"not available: {reason}" for reason in unknown))
     yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)
