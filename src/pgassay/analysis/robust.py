@@ -83,11 +83,6 @@ def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[RobustEs
     return tuple(found)
 
 
-def bootstrap(effect: Effect, level: float = 0.95) -> RobustEstimate | None:
-    """The bootstrap interval of one effect; see `bootstraps`."""
-    return bootstraps((effect,), level)[0]
-
-
 def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) -> RobustEstimate:
     """From the sorted means of the resamples."""
     n, mean = len(values), float(values.mean())

@@ -146,7 +146,7 @@ def _least(points: Points, shape: Shape, box: Box) -> tuple[float, float, float,
         if square[at] <= best[3]:
             best = (float(first[at]), float(second[at]), float(level[at]), float(square[at]))
         sides = [(high - low) / 5.0 for low, high in here]
-        here = (_around(best[0], sides[0], box[0]), _around(best[1], sides[1], box[1]))
+        here = (_hull(best[0], best[0], sides[0], box[0]), _hull(best[1], best[1], sides[1], box[1]))
     return best
 
 
@@ -168,7 +168,8 @@ def _inside(
         ]
         if round_:
             steps = [(high - low) / (_SIDE - 1) for low, high in here]
-            here = (_hull(kept[0], steps[0], box[0]), _hull(kept[1], steps[1], box[1]))
+            ends = [(float(values.min()), float(values.max())) for values in kept[:2]]
+            here = (_hull(*ends[0], steps[0], box[0]), _hull(*ends[1], steps[1], box[1]))
     return kept[0], kept[1], kept[2], kept[3]
 
 
@@ -184,12 +185,8 @@ def _squares(points: Points, shape: Shape, first: Floats, second: Floats) -> tup
     return level, np.where(np.isfinite(square), square, np.inf)
 
 
-def _around(centre: float, half: float, bounds: tuple[float, float]) -> tuple[float, float]:
-    return max(bounds[0], centre - half), min(bounds[1], centre + half)
-
-
-def _hull(values: Floats, step: float, bounds: tuple[float, float]) -> tuple[float, float]:
-    return max(bounds[0], float(values.min()) - step), min(bounds[1], float(values.max()) + step)
+def _hull(low: float, high: float, more: float, bounds: tuple[float, float]) -> tuple[float, float]:
+    return max(bounds[0], low - more), min(bounds[1], high + more)
 
 
 _GAIN = (-1.0, 2.0)
@@ -234,14 +231,7 @@ def kink(points: Points, *, level: float = 0.95) -> Kink | None:
     if region is None:
         return None
     at, gain, height = region.best
-    return Kink(
-        at=_range(at, region.first),
-        gain=_range(gain, region.second),
-        slope=exp(height),
-        misfit=region.misfit,
-        searched=searched,
-        level=level,
-    )
+    return Kink(_range(at, region.first), _range(gain, region.second), exp(height), region.misfit, searched, level)
 
 
 def _two_lines(at: Floats, gain: Floats, clients: Floats) -> Floats:
@@ -252,10 +242,6 @@ def _two_lines(at: Floats, gain: Floats, clients: Floats) -> Floats:
 
 def _range(value: float, inside: Floats) -> Estimate:
     return Estimate(value, float(inside.min()), float(inside.max()))
-
-
-_ROOT_SIGMA_MAX = 1.0
-_ROOT_KAPPA_MAX = 1.0
 
 
 @dataclass(frozen=True)
@@ -296,7 +282,7 @@ class Scalability:
 
 def scalability(points: Points, *, level: float = 0.95) -> Scalability | None:
     """Fit the law with contention and coherency from 0 on; None below five points."""
-    region = fit(points, _universal_law, ((0.0, _ROOT_SIGMA_MAX), (0.0, _ROOT_KAPPA_MAX)), level)
+    region = fit(points, _universal_law, ((0.0, 1.0), (0.0, 1.0)), level)
     if region is None:
         return None
     sigma, kappa = region.first**2, region.second**2
@@ -308,9 +294,9 @@ def scalability(points: Points, *, level: float = 0.95) -> Scalability | None:
     rate = exp(region.best[2])
     return Scalability(
         rate=Estimate(rate, float(low.min()), float(high.max())),
-        contention=Estimate(best[0], float(sigma.min()), float(sigma.max())),
-        coherency=Estimate(best[1], float(kappa.min()), float(kappa.max())),
-        peak_clients=Estimate(place, float(places.min()), float(places.max())),
+        contention=_range(best[0], sigma),
+        coherency=_range(best[1], kappa),
+        peak_clients=_range(place, places),
         peak=Estimate(rate * _peak_rate(*best, place), float((low * rates).min()), float((high * rates).max())),
         misfit=region.misfit,
         measured=float(points.places[-1]),

@@ -167,13 +167,11 @@ def partition(means: Floats, penalty: Floats) -> list[tuple[int, ...]]:
         cost = best[:, :last] + inside + penalty[:, None]
         start[:, end] = cost.argmin(axis=1)
         best[:, end] = cost[np.arange(trials), start[:, end]]
-    return [_walk_back(row) for row in start.tolist()]
-
-
-def _walk_back(start: list[int]) -> tuple[int, ...]:
-    found: list[int] = []
-    end = start[-1]
-    while end > 0:
-        found.append(end)
-        end = start[end]
-    return tuple(reversed(found))
+    found = []
+    for row in start.tolist():
+        places, end = [], row[-1]
+        while end > 0:
+            places.append(end)
+            end = row[end]
+        found.append(tuple(reversed(places)))
+    return found

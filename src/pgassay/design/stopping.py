@@ -12,7 +12,7 @@ the run did.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import exp, inf, isfinite, nan
+from math import exp, isfinite, nan
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.numbers import percent
 from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, unresolved, verdict, with_precision
-from pgassay.design.schedule import baseline_name, own_baseline
+from pgassay.design.schedule import baseline_name, blocks_needed, own_baseline
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Scale
@@ -100,8 +100,7 @@ def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str
     (_, primary), *others = judged
     found = dict(primary)
     for response, verdicts in others:
-        for arm, one in found.items():
-            found[arm] = _both(one, verdicts[arm], response)
+        found = {arm: _both(one, verdicts[arm], response) for arm, one in found.items()}
     return found
 
 
@@ -115,14 +114,9 @@ def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
         return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
     if one.settled or other.settled:
         return named if one.settled else one
-    longer = max(one, named, key=_blocks_needed)
+    longer = max(one, named, key=blocks_needed)
     against = tuple(dict.fromkeys((*one.against, *named.against)))
     return replace(longer, text=f"{one.text}; {named.text}", against=against)
-
-
-def _blocks_needed(verdict: Verdict) -> float:
-    """Infinite where no number is known."""
-    return inf if verdict.more_blocks is None else verdict.more_blocks
 
 
 def _on_own_drives(
@@ -180,8 +174,8 @@ ENOUGH = 3
 """Hosts that a run over three or more waits for. Two tell how far apart they are, but not which of them is odd."""
 
 
-def asked(hosts: int) -> int:
-    """How many must be heard where a run asks for this many."""
+def hosts_wanted(hosts: int) -> int:
+    """How many must have given blocks where a run is over this many."""
     return min(hosts, ENOUGH)
 
 

@@ -66,7 +66,9 @@ def write_amplification(
     if run.trace is not None or classes is None or (compressing and not described.get("straddling", True)):
         return None
     blocks = sum(count for count, _, _ in classes)
-    if not math.isclose(blocks, _blocks_in_use(drive, parts, run)):
+    filled = 0 if run.ageing == "none" else used_blocks(drive, run)
+    last = max(filled, *(int(part.get("first_block", 0)) + int(part["blocks"]) for part in parts))
+    if not math.isclose(blocks, last):  # the load leaves out blocks that are filled, or in between
         return None
     policy = described.get("policy", "greedy")
     if "pools" in described:
@@ -90,12 +92,6 @@ def write_amplification(
 def used_blocks(drive: _core.FlashDrive, run: Run) -> int:
     """Blocks that are filled first, rounded as the model rounds them."""
     return max(1, math.floor(drive.logical_blocks * run.used_share + 0.5))
-
-
-def _blocks_in_use(drive: _core.FlashDrive, parts: Sequence[Mapping[str, Any]], run: Run) -> int:
-    """All blocks up to the last that is filled or written: there is a formula only if the load covers them all."""
-    filled = 0 if run.ageing == "none" else used_blocks(drive, run)
-    return max(filled, *(int(part.get("first_block", 0)) + int(part["blocks"]) for part in parts))
 
 
 def _alphas_of_pools(
@@ -276,6 +272,9 @@ def _simulate(description: Description) -> Simulation:
     total = difference(drive.counters(), before)
     host = total["host_bytes_written"]
     measured = total["nand_bytes_written"] / host if host else None
+    life, per_day = description.life, None
+    if measured:
+        per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
     return Simulation(
         drive=described,
         input=description.input,
@@ -292,9 +291,9 @@ def _simulate(description: Description) -> Simulation:
         theory=write_amplification(drive, described, load, parts, run),
         measured=total,
         windows=state.windows,
-        health=drive.health(description.life.rated_cycles),
-        life=description.life,
-        drive_writes_per_day=_per_day(description, drive, measured),
+        health=drive.health(life.rated_cycles),
+        life=life,
+        drive_writes_per_day=per_day,
         wear_histogram=_wear(drive),
         timing=_time(description, state),
     )
@@ -370,13 +369,6 @@ def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
         blocks_left -= taken
         writes += taken * heat
     return cold / writes / state.drive.logical_blocks if writes else 0.0
-
-
-def _per_day(description: Description, drive: _core.FlashDrive, measured: float | None) -> float | None:
-    if not measured:
-        return None
-    life = description.life
-    return drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
 
 
 def _wear(drive: _core.FlashDrive) -> list[dict[str, int]]:
@@ -536,20 +528,14 @@ def estimate(windows: Windows, wave: float) -> Estimate | None:
         return None
     shortest = max(math.ceil(wave), math.ceil(count / (2 * _BATCHES)))
     for length in dict.fromkeys((min(shortest, longest), longest)):
-        means = _batches(windows, length)
+        batches = count // length  # what is left over at the start belongs to none
+        means: Windows = windows[count - batches * length :].reshape(batches, length).mean(axis=1)
         independent = _independent(means)
         if independent:
             break
     mean = float(windows.mean())
     half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * (float(means.std(ddof=1)) / math.sqrt(len(means)))
     return Estimate(mean, mean - half, mean + half, independent)
-
-
-def _batches(windows: Windows, length: int) -> Windows:
-    """Means of successive batches of so many windows; what is left over at the start belongs to none."""
-    count = len(windows) // length
-    means: Windows = windows[len(windows) - count * length :].reshape(count, length).mean(axis=1)
-    return means
 
 
 def _independent(means: Windows) -> bool:

@@ -103,7 +103,8 @@ def _verdicts(
 ) -> Mapping[str, Verdict]:
     """On each arm by its label: by its own power cuts where the design says so, else against its baseline."""
     if study.design.risk_below is not None:
-        return risk.verdicts_of({arm.name: _cuts(arm, trials) for arm in study.arms}, study.design.risk_below)
+        below = study.design.risk_below
+        return {arm.name: risk.verdict_of(_cuts(arm, trials), below) for arm in study.arms}
     block_s = history.block_s(tuple(arm.name for arm in study.arms))
     judged = []
     for name in dict.fromkeys((study.primary, *study.design.settle)):
