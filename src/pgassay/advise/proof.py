@@ -117,8 +117,8 @@ def proved(
     arms = [each for each in dict.fromkeys([*others, *alone.values()]) if each != candidate]
     compared = laboratory.study(course.first, candidate, arms, task.seed + course.seed + 3, seconds.first_s)
     lines = supported(judged(candidate, start, compared), shown, task.space, higher=task.higher)
-    again = _Again(task, candidate, laboratory, course, seconds.back_s)
-    lines = again.minimal(lines, compared.get(start), [each.name for each in shown])
+    names = [each.name for each in shown]
+    lines = _minimal(task, candidate, lines, compared.get(start), names, laboratory, course, seconds.back_s)
     final, chosen = reduced(start, lines), compared.get(start)
     if final == start:
         return Proved(lines, None, {}, chosen)
@@ -141,48 +141,43 @@ def worse(found: Compared | None) -> bool:
     return found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
 
-@dataclass(frozen=True)
-class _Again:
-    """Looks whether lines that go one by one are missed together."""
+def _minimal(
+    task: Task,
+    best: Configuration,
+    lines: tuple[Line, ...],
+    whole: Compared | None,
+    shown: Sequence[str],
+    laboratory: Laboratory,
+    course: Course,
+    back_s: float,
+) -> tuple[Line, ...]:
+    """The lines, those that went put back as far as all of them together are missed.
 
-    task: Task
-    best: Configuration
-    laboratory: Laboratory
-    course: Course
-    back_s: float
+    The one that is shown to help most by itself, if that is enough and there is time to look; or else those together
+    that are `shown` to matter. A line that neither shows stays out, whatever the `whole` is worth.
+    """
+    start, seed = task.space.start, task.seed + course.seed
 
-    def minimal(self, lines: tuple[Line, ...], whole: Compared | None, shown: Sequence[str]) -> tuple[Line, ...]:
-        """The lines, those that went put back as far as all of them together are missed.
-
-        The one that is shown to help most by itself, if that is enough and there is time to look; or else those
-        together that are `shown` to matter. A line that neither shows stays out, whatever the whole is worth.
-        """
-        if sum(not each.kept for each in lines) < 2:
-            return lines
-        if not self._missed(lines, whole, "reduction", 4):
-            return lines
-        if self.back_s:
-            rest = reduced(self.task.space.start, lines)
-            arms = [each for each in put_back_in_turn(rest, lines).values() if each != self.best]
-            found = self._study("restoration", rest, [*arms, self.best], 5, _BACK)
-            more = restored(rest, lines, found, higher=self.task.higher)
-            if more != lines and not self._missed(more, whole, "reduction-again", 6):
-                return more
-        return kept_together(lines, shown)
-
-    def _missed(self, left: tuple[Line, ...], whole: Compared | None, name: str, seed: int) -> bool:
-        rest = reduced(self.task.space.start, left)
-        if rest == self.best:
+    def missed(left: tuple[Line, ...], name: str, more: int) -> bool:
+        rest = reduced(start, left)
+        if rest == best:
             return False
-        if rest == self.task.space.start:
+        if rest == start:
             return worse(whole)
-        return worse(self._study(name, self.best, [rest], seed, _AT_ONCE).get(rest))
+        name = f"{course.prefix}{name}"
+        return worse(laboratory.study(name, best, [rest], seed + more, back_s * _AT_ONCE).get(rest))
 
-    def _study(
-        self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, share: float
-    ) -> Mapping[Configuration, Compared]:
-        seeded = self.task.seed + self.course.seed + seed
-        return self.laboratory.study(f"{self.course.prefix}{name}", baseline, arms, seeded, self.back_s * share)
+    if sum(not each.kept for each in lines) < 2 or not missed(lines, "reduction", 4):
+        return lines
+    if back_s:
+        rest = reduced(start, lines)
+        arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
+        name = f"{course.prefix}restoration"
+        found = laboratory.study(name, rest, [*arms, best], seed + 5, back_s * _BACK)
+        restored_lines = restored(rest, lines, found, higher=task.higher)
+        if restored_lines != lines and not missed(restored_lines, "reduction-again", 6):
+            return restored_lines
+    return kept_together(lines, shown)
 
 
 TAKEN = "confirmation-of-what-did-better"
@@ -270,33 +265,31 @@ def answered(
     if _keeps(laboratory, before.study) and not _keeps(laboratory, TAKEN):
         return Answer(before)
     proof = {each: compared[one] for each, one in others.items() if one in compared}
-    found = replace(
-        before, lines=_whole(before.lines, taken, others[START], name), final=taken, proof=proof, study=TAKEN
-    )
+    lines_taken = _whole(before.lines, taken, others[START], name)
+    found = replace(before, lines=lines_taken, final=taken, proof=proof, study=TAKEN)
     outdone = Outdone(name, left, compared[left], lines=len(taken.changes_from(others[START])))
     if spare_s < 0:
         return Answer(found, outdone)
     left_s -= laboratory.spent_s(TAKEN)
-    return _of_its_lines(task, Answer(found, outdone), shown, evidence, laboratory, tell, left_s)
+    return _of_its_lines(task, found, outdone, taken, shown, evidence, laboratory, tell, left_s)
 
 
 def _of_its_lines(
     task: Task,
-    whole: Answer,
+    whole: Proved,
+    outdone: Outdone,
+    taken: Configuration,
     shown: Mapping[str, Screened],
     evidence: Evidence,
     laboratory: Laboratory,
     tell: Tell,
     left_s: float,
 ) -> Answer:
-    """What was taken with only those lines that are shown to help, where that is as good; else all of it."""
-    taken, outdone = whole.proved.final, whole.outdone
-    assert taken is not None, "something was taken"
-    assert outdone is not None, "it was taken from something"
+    """What was `taken` with only those lines that are shown to help, where that is as good; else the `whole`."""
     start, tried = task.space.start, tuple[Screened, ...]()
     names = [each for each in taken.changes_from(start) if each not in shown]
     if left_s < _least_s(task, taken, outdone.left, shown):
-        return whole
+        return Answer(whole, outdone)
     if names:
         tell(f"trying {counted(len(names), 'line')} of the {outdone.by} in and out: {', '.join(names)}")
         trials_s = task.trial_s(names) * 2 * budget.taken_pairs(len(names))
@@ -308,24 +301,16 @@ def _of_its_lines(
     by_trials = {each.name: each for each in tried}
 
     def stays(apart: Apart) -> Answer:
-        kept = (replace(one, screened=by_trials.get(one.name)) if one.taken_from else one for one in whole.proved.lines)
-        return Answer(replace(whole.proved, lines=tuple(kept)), replace(outdone, apart=apart), tried)
+        kept = (replace(one, screened=by_trials.get(one.name)) if one.taken_from else one for one in whole.lines)
+        return Answer(replace(whole, lines=tuple(kept)), replace(outdone, apart=apart), tried)
 
     if candidate in (start, outdone.left):
         return stays(Apart.NONE)
     if left_s < _proof_s(task, outdone.left, len(shown)):
         return stays(Apart.NO_TIME)
     rest_s = _rest_s(task, outdone.left)
-    found = proved(
-        task,
-        candidate,
-        tuple(shown.values()),
-        laboratory,
-        tell,
-        Shares(left_s - rest_s, rest_s),
-        _LINES,
-        (taken, outdone.left),
-    )
+    seconds, further = Shares(left_s - rest_s, rest_s), (taken, outdone.left)
+    found = proved(task, candidate, tuple(shown.values()), laboratory, tell, seconds, _LINES, further)
     against = found.compared or {}
     if not worse(found.proof.get(START)):
         return stays(Apart.MISSED)
@@ -341,13 +326,9 @@ def _of_its_lines(
     )
     rest = [*found.lines, *gone]
     known = {each.name for each in rest}
-    rest += [replace(each, kept=False) for each in whole.proved.lines if each.name not in known]
-    apart = Apart.ALL if found.final == taken else Apart.DONE
-    return Answer(
-        replace(whole.proved, lines=tuple(rest), final=found.final, proof=found.proof, study=found.study),
-        replace(outdone, apart=apart),
-        tried,
-    )
+    rest += [replace(each, kept=False) for each in whole.lines if each.name not in known]
+    proof = replace(whole, lines=tuple(rest), final=found.final, proof=found.proof, study=found.study)
+    return Answer(proof, replace(outdone, apart=Apart.ALL if found.final == taken else Apart.DONE), tried)
 
 
 def _keeps(laboratory: Laboratory, study: str) -> bool:

@@ -184,8 +184,8 @@ def space_of(
         )
         if why:
             left_out[setting.name] = why
-            continue
-        found.append(_dimension(setting, machine, start.get(setting.name, setting.default)))
+        else:
+            found.append(_dimension(setting, machine, start.get(setting.name, setting.default)))
     fixed = [each.name for each in found if len(each.levels) < 2]
     dimensions = tuple(each for each in found if len(each.levels) >= 2)
     if not dimensions:
@@ -217,46 +217,32 @@ def short_window(needed_s: float, window_s: float) -> str:
 
 def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
     if setting.scale is Scale.ENUM:
-        levels = list(setting.levels)
-        if canonical(start) not in map(canonical, levels):
-            levels.append(start)
-        rule = setting.rule or start
-        if canonical(rule) not in map(canonical, levels):
-            levels.append(rule)
+        levels, rule = list(setting.levels), setting.rule or start
+        for own in (start, rule):
+            levels += [] if is_level(levels, own) else [own]
         return Dimension(setting, tuple(levels), start, rule)
-    unit = _unit(setting.low or setting.default)
+    quantity = split_quantity(setting.low or setting.default)
+    unit = quantity[1] if quantity else ""
+    unit = "B" if unit in BYTES_PER_UNIT else "ms" if unit in MS_PER_UNIT else ""
     low, high = (_amount(setting, text, machine) for text in (setting.low, setting.high))
     if low > high:
         raise UsageError(
             f"{setting.name} has no level between {setting.low} and {setting.high}", "give a low that is not above high"
         )
-    numbers = _steps(low, high, setting)
-    texts = {number: _text(number, unit) for number in numbers}
-    own = _amount(setting, start, machine)
-    texts[own] = start
-    levels = [texts[number] for number in sorted(texts)]
-    rule = start
-    if setting.rule:
-        wanted = _amount(setting, setting.rule, machine)
-        rule = texts[max((number for number in texts if number <= wanted), default=min(texts))]
-    return Dimension(setting, tuple(dict.fromkeys(levels)), start, rule)
-
-
-def _steps(low: float, high: float, setting: Setting) -> list[float]:
     numbers = [low]
     while len(numbers) < _LEVELS_MAX:
         following = numbers[-1] * setting.step if setting.scale is Scale.LOG else numbers[-1] + setting.step
         if following > high * (1 + 1e-9) or following <= numbers[-1]:
             break
         numbers.append(round(following, 9))
-    return numbers
-
-
-def _unit(text: str) -> str:
-    """`B`, `ms` or nothing: what the setting counts."""
-    quantity = split_quantity(text)
-    unit = quantity[1] if quantity else ""
-    return "B" if unit in BYTES_PER_UNIT else "ms" if unit in MS_PER_UNIT else ""
+    texts = {number: _text(number, unit) for number in numbers}
+    texts[_amount(setting, start, machine)] = start
+    levels = [texts[number] for number in sorted(texts)]
+    rule = start
+    if setting.rule:
+        wanted = _amount(setting, setting.rule, machine)
+        rule = texts[max((number for number in texts if number <= wanted), default=min(texts))]
+    return Dimension(setting, tuple(dict.fromkeys(levels)), start, rule)
 
 
 def _amount(setting: Setting, text: str, machine: Machine) -> float:
