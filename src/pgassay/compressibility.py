@@ -12,7 +12,8 @@ zeros. An aged table is larger, and its free space holds remains of old rows.
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -62,19 +63,16 @@ def parse_request(
     sample_bytes = None if sample is None else parse_memory(sample)
     if sample_bytes is not None and sample_bytes <= 0:
         raise UsageError(f'--sample wants a size above 0, not "{sample}"', "--whole reads everything")
-    levels = tuple(map(_fillfactor, _listed(fillfactors)))
-    return Request(cluster, listed, granularities_bytes, levels, sample_bytes, jobs)
+    levels = _listed(fillfactors)
+    for word in levels:
+        if not word.isdecimal() or not 10 <= int(word) <= 100:
+            raise UsageError(f'--fillfactor wants whole per cents from 10 to 100, not "{word}"')
+    return Request(cluster, listed, granularities_bytes, tuple(map(int, levels)), sample_bytes, jobs)
 
 
 def _listed(text: str) -> tuple[str, ...]:
     """Words between commas, each once."""
     return tuple(dict.fromkeys(word.strip() for word in text.split(",")))
-
-
-def _fillfactor(word: str) -> int:
-    if not word.isdecimal() or not 10 <= int(word) <= 100:
-        raise UsageError(f'--fillfactor wants whole per cents from 10 to 100, not "{word}"')
-    return int(word)
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,11 @@ def look(request: Request) -> Cluster:
     if "=" in request.cluster or "://" in request.cluster:
         asked = catalogs.ask(request.cluster)
         found, names, source = inventory.take(asked.directory), asked.names, f"database {asked.database}"
-        files = [file for file in found.files if _is_of(file, asked.oid)]
+        files = []
+        for file in found.files:  # those of this database, and WAL, which no database owns
+            owner = file.owner
+            own = owner.database == asked.oid if isinstance(owner, RelationFile) else owner.startswith("WAL")
+            files += [file] if own else []
     else:
         directory = Path(request.cluster)
         if not directory.exists():
@@ -129,13 +131,6 @@ def look(request: Request) -> Cluster:
         raise PgassayError(f'the cluster in "{found.directory}" has no data to look at')
     parts.sort(key=lambda part: -part.bytes)
     return Cluster(found.directory, found.major, source, tuple(parts))
-
-
-def _is_of(file: DataFile, database: int) -> bool:
-    """Of this database, or WAL, which no database owns."""
-    if isinstance(file.owner, RelationFile):
-        return file.owner.database == database
-    return file.owner.startswith("WAL")
 
 
 def _part(owner: RelationFile | str, names: dict[RelationFile, Name], files: list[DataFile]) -> Part:
@@ -176,7 +171,11 @@ def relay(request: Request, parts: list[Part]) -> tuple[tuple[RelaidTable, ...],
     """The largest tables, laid out again, and how many more there are."""
     if not request.fillfactors:
         return (), 0
-    tables = [_main_fork(part) for part in parts if part.kind == "table"]
+    tables = [  # without the maps of free space and visibility
+        replace(part, files=tuple(file for file in part.files if "_" not in file.path.name))
+        for part in parts
+        if part.kind == "table"
+    ]
     page_bytes = _page_bytes(tables)
     enough = [table for table in tables if page_bytes and table.bytes >= LEAST_PAGES * page_bytes]
     chosen = enough[:MOST_TABLES]
@@ -214,27 +213,15 @@ def _level(table: Part, fillfactor: int, row: NDArray[np.float64], page_bytes: i
     return Relaid(fillfactor, float(logical), tuple(float(stored / weighed * logical) for stored in row[_STORED:]))
 
 
-def _main_fork(part: Part) -> Part:
-    """Without the maps of free space and visibility."""
-    return Part(part.kind, part.label, part.name, tuple(file for file in part.files if "_" not in file.path.name))
-
-
 def _page_bytes(tables: list[Part]) -> int:
     """The cluster's page size, as the first page that was ever written says it (bufpage.h); 0 if none was."""
-    for table in tables:
-        for file in table.files:
-            if size := _of_first_page(file):
+    for file in (file for table in tables for file in table.files):
+        with suppress(FileNotFoundError), file.path.open("rb") as pages:
+            head = pages.read(20)
+            size = int.from_bytes(head[18:20], "little") & 0xFF00 if len(head) == 20 else 0
+            if size:
                 return size
     return 0
-
-
-def _of_first_page(file: DataFile) -> int:
-    try:
-        with file.path.open("rb") as pages:
-            head = pages.read(20)
-    except FileNotFoundError:
-        return 0
-    return int.from_bytes(head[18:20], "little") & 0xFF00 if len(head) == 20 else 0
 
 
 _BATCH_CHUNKS = 4096
@@ -273,18 +260,10 @@ def estimate(request: Request) -> Estimate:
     cluster = look(request)
     parts = list(cluster.parts)
     chunks = sampling.choose(parts, request.sample_bytes)
-    rows = _scan(request, chunks)
-    order = np.searchsorted(chunks.parts, np.arange(len(parts) + 1))
-    weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
-    tables, left_out = relay(request, parts)
-    return Estimate(request, cluster, tuple(weighed), tables, left_out)
-
-
-def _scan(request: Request, chunks: sampling.Chunks) -> NDArray[np.uint64]:
-    found = []
+    scanned = []
     for start in range(0, len(chunks.files), _BATCH_CHUNKS):
         batch = slice(start, start + _BATCH_CHUNKS)
-        found.append(
+        scanned.append(
             scan_blocks(
                 chunks.paths,
                 chunks.files[batch],
@@ -295,7 +274,11 @@ def _scan(request: Request, chunks: sampling.Chunks) -> NDArray[np.uint64]:
                 threads=request.jobs,
             )
         )
-    return np.concatenate(found)
+    rows = np.concatenate(scanned)
+    order = np.searchsorted(chunks.parts, np.arange(len(parts) + 1))
+    weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
+    tables, left_out = relay(request, parts)
+    return Estimate(request, cluster, tuple(weighed), tables, left_out)
 
 
 def _weigh(part: Part, rows: NDArray[np.uint64]) -> Weighed:

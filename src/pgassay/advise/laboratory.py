@@ -283,9 +283,13 @@ class RealLaboratory:
         path, written = self.folder / name, write_study(name, wanted)
         try:
             if path.exists():
-                self._go_on(name, written)
+                self._go_on(path, written)
             else:
-                self._run(written, path)
+                if self.budget_s:
+                    left = f"{duration(max(0.0, self.left_s(name)))} of {duration(self.budget_s)}"
+                    self.tell(f"{name}: {left} are left")
+                with self.watching(written.study) as watcher:
+                    run_study(written, path, self.options, watcher, self.command)
         except RunStoppedError as error:
             raise PgassayError(
                 f"{name}: {error.message}",
@@ -293,16 +297,16 @@ class RealLaboratory:
             ) from None
         return Findings(Run.open(path))
 
-    def _go_on(self, name: str, written: WrittenStudy) -> None:
-        found = Findings(Run.open(self.folder / name))
+    def _go_on(self, path: Path, written: WrittenStudy) -> None:
+        found = Findings(Run.open(path))
         if found.run.study.get("treatments") != written.document.get("treatments"):
             raise UsageError(
-                f'"{name}" holds other configurations than this advice would try next',
+                f'"{path.name}" holds other configurations than this advice would try next',
                 "it was made by another version of pgassay or Optuna: go on with that one, or begin a new advice",
             )
         if not found.finished:
             with self.watching(written.study) as watcher:
-                continue_run(self.folder / name, self.options, watcher)
+                continue_run(path, self.options, watcher)
 
     def _trial_s(self, everything: Sequence[Configuration]) -> float:
         """What a trial of the screening took here that was played as one of these will be; 0 where there was none.
@@ -312,14 +316,6 @@ class RealLaboratory:
         runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
         turned = differing(everything[0], everything) <= {*screenings.in_turns(self.space)}
         return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
-
-    def _run(self, written: WrittenStudy, path: Path) -> None:
-        if self.budget_s:
-            self.tell(
-                f"{path.name}: {duration(max(0.0, self.left_s(path.name)))} of {duration(self.budget_s)} are left"
-            )
-        with self.watching(written.study) as watcher:
-            run_study(written, path, self.options, watcher, self.command)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
