@@ -150,6 +150,9 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
     hours = np.asarray([[[each.hours for each in cell] for cell in row] for row in grid], dtype=np.float64)
     components = variance_components(values)
     noise, low, high = components.deviation()
+    # Restart by restart: the first run against the mean of the later ones.
+    first: Sequence[float] = (values[:, :, 0] - values[:, :, 1:].mean(axis=2)).ravel().tolist()
+    spread = float(np.std(first, ddof=1))
     return Noise(
         response=response,
         mean=exp(components.mean),
@@ -159,7 +162,7 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
         components=components,
         drift=_drift(hours.mean(axis=(0, 2)), values.mean(axis=(0, 2))),
         hours=float(np.ptp(hours.mean(axis=(0, 2)))),
-        first_run=_first_run(values),
+        first_run=_change(float(np.mean(first)), fixed_critical(len(first), 0.05) * spread / sqrt(len(first))),
         left_out=tuple(left_out),
     )
 
@@ -183,13 +186,6 @@ def _drift(hours: Floats, values: Floats) -> Change:
     error = sqrt(float(rest @ rest) / (count - 2) / width)
     span = float(np.ptp(hours))
     return _change(slope * span, fixed_critical(count - 1, 0.05) * error * span)
-
-
-def _first_run(values: Floats) -> Change:
-    """Restart by restart: the first run against the mean of the later ones."""
-    seen: Sequence[float] = (values[:, :, 0] - values[:, :, 1:].mean(axis=2)).ravel().tolist()
-    spread = float(np.std(seen, ddof=1))
-    return _change(float(np.mean(seen)), fixed_critical(len(seen), 0.05) * spread / sqrt(len(seen)))
 
 
 def _change(middle: float, half: float) -> Change:

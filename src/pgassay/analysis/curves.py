@@ -9,7 +9,7 @@ and block cancel in it; its points are as those of a curve.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log, sqrt
+from math import inf, isfinite, log, sqrt
 from statistics import fmean, stdev
 
 from pgassay.analysis.boundaries import FIRST_LOOK, critical
@@ -106,23 +106,19 @@ class Recovery:
 def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int) -> Recovery:
     """Where the slowdown ends. `ratios`: size in bytes to one ratio (after ÷ before) a block; order does not matter."""
     alpha = (1.0 - 0.95) / max(1, len(ratios))
-    points = tuple(_point(size, ratios[size], blocks_max, alpha) for size in sorted(ratios) if ratios[size])
+    points = []
+    for size in sorted(size for size in ratios if ratios[size]):
+        logs = [log(ratio) for ratio in ratios[size] if ratio > 0]
+        n, mean = len(logs), fmean(logs)
+        half = critical(n, blocks_max, alpha) * stdev(logs) / sqrt(n) if n >= FIRST_LOOK else inf
+        ends = (from_contrast(end, Scale.RATIO) for end in (mean, mean - half, mean + half))
+        points.append(Slowdown(size, n, *ends))
     recovered = None
     for point in reversed(points):
         if not point.recovered:
             break
         recovered = point.size
-    return Recovery(points, max((point.size for point in points if point.slow), default=None), recovered)
-
-
-def _point(size: int, ratios: Sequence[float], blocks_max: int, alpha: float) -> Slowdown:
-    logs = [log(ratio) for ratio in ratios if ratio > 0]
-    n, mean = len(logs), fmean(logs)
-    if n < FIRST_LOOK:
-        return Slowdown(size, n, exp(mean), 0.0, inf)
-    half = critical(n, blocks_max, alpha) * stdev(logs) / sqrt(n)
-    ends = (from_contrast(end, Scale.RATIO) for end in (mean, mean - half, mean + half))
-    return Slowdown(size, n, *ends)
+    return Recovery(tuple(points), max((point.size for point in points if point.slow), default=None), recovered)
 
 
 @dataclass(frozen=True)

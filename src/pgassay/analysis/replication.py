@@ -15,7 +15,7 @@ is not in the spread: repeat a whole run to learn that.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import exp, hypot, isfinite, log, nan, sqrt
+from math import exp, hypot, inf, isfinite, log, nan, sqrt
 
 import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped]
@@ -51,14 +51,13 @@ class Replication:
 
 def replicated(original: Effect, original_kind: Kind, rerun: Effect, rerun_kind: Kind) -> Replication:
     """Set the effect of a second run against the first one's; both are of one comparison and response."""
-    scale = original.scale
+    scale, half = original.scale, inf
     if Kind.FAILED in (original_kind, rerun_kind):
         both = original_kind == rerun_kind
         return Replication(Outcome.AGREE if both else Outcome.DIFFER, nan, nan, nan, scale)
-    if original.refused or rerun.refused or not (original.bounded and rerun.bounded):
-        return Replication(Outcome.UNRESOLVED, nan, nan, nan, scale, "one of the two has no interval")
-    (first, first_half), (second, second_half) = _centred(original), _centred(rerun)
-    middle, half = second - first, hypot(first_half, second_half)
+    if not (original.refused or rerun.refused) and original.bounded and rerun.bounded:
+        (first, first_half), (second, second_half) = _centred(original), _centred(rerun)
+        middle, half = second - first, hypot(first_half, second_half)
     if not isfinite(half):
         return Replication(Outcome.UNRESOLVED, nan, nan, nan, scale, "one of the two has no interval")
     shown, low, high = (exp(each) if scale is Scale.RATIO else each for each in (middle, middle - half, middle + half))
@@ -123,19 +122,13 @@ def difference(
     if min(counts) == 0:
         return None
     middle = float(samples[1].mean() - samples[0].mean())
-    ends = (nan, nan)
-    if min(counts) >= LEAST:
+    half = nan
+    if min(counts) >= LEAST:  # Welch's interval with Satterthwaite's degrees of freedom
         errors = [float(sample.var(ddof=1)) / len(sample) for sample in samples]
-        ends = _ends(middle, errors, counts, (1.0 - level) / max(1, comparisons))
-    estimate, low, high = (exp(value) for value in (middle, *ends)) if ratio else (middle, *ends)
+        whole, half = sum(errors), 0.0
+        if whole > 0.0:
+            freedom = whole**2 / sum(error**2 / (count - 1) for error, count in zip(errors, counts, strict=True))
+            half = -float(stdtrit(freedom, (1.0 - level) / max(1, comparisons) / 2.0)) * sqrt(whole)
+    ends = (middle, middle - half, middle + half)
+    estimate, low, high = map(exp, ends) if ratio else ends
     return Difference(estimate, low, high, counts, scale)
-
-
-def _ends(middle: float, errors: Sequence[float], counts: Sequence[int], alpha: float) -> tuple[float, float]:
-    """Welch's interval with Satterthwaite's degrees of freedom; `errors` are the variances of the two means."""
-    whole = sum(errors)
-    if whole <= 0.0:
-        return middle, middle
-    freedom = whole**2 / sum(error**2 / (count - 1) for error, count in zip(errors, counts, strict=True))
-    half = -float(stdtrit(freedom, alpha / 2.0)) * sqrt(whole)
-    return middle - half, middle + half
