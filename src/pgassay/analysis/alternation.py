@@ -332,12 +332,12 @@ def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
             found = [log(later / sooner) for sooner, later in pairwise(means) if sooner > 0.0 and later > 0.0]
             jumps.setdefault(window, []).extend(found)
     part_s = median(lengths) if lengths else 0.0
-    found = [_deviation(window * part_s, mine) for window, mine in jumps.items() if len(mine) >= JUMPS_MIN]
+    deviations = [_deviation(window * part_s, found) for window, found in jumps.items() if len(found) >= JUMPS_MIN]
     steps = [fmean(each.values()) for each in _steps(blocks)]
     if len(steps) >= BLOCKS_MIN - 1:
         length_s = median(sum(row.seconds for row in mine) for mine in blocks.values())
-        found.append(_deviation(length_s, steps))
-    return tuple(found)
+        deviations.append(_deviation(length_s, steps))
+    return tuple(deviations)
 
 
 def _usable(rows: Iterable[SliceRow]) -> dict[int, list[SliceRow]]:

@@ -259,13 +259,14 @@ def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:
     for key, value in given.items():
         if key not in known:
             raise UsageError(f'unknown key "{table}.{key}"', f"the keys of {table} are {', '.join(sorted(known))}")
-        if str in (known[key], *get_args(known[key])):
+        kind: Any = known[key]
+        if str in (kind, *get_args(kind)):
             changed[key] = str(value)
             continue
         number = _number(f"{table}.{key}", value)
-        if known[key] is int and number != int(number):
+        if kind is int and number != int(number):
             raise wrong_value(f"{table}.{key}", value, "must be a whole number")
-        changed[key] = int(number) if known[key] is int else number
+        changed[key] = int(number) if kind is int else number
     return replace(usual, **changed)
 
 
