@@ -369,7 +369,7 @@ def _steps(blocks: Mapping[int, Sequence[SliceRow]]) -> list[dict[str, float]]:
 class Turns:
     """What turns leave of the noise: standard deviations of logarithms, those of one arm's value in a block.
 
-    `noise` is a contrast's divided by √2, so that it stands beside a trial's noise; with its 95 % interval
+    `noise` is a contrast's divided by √2, so that it compares with a trial's noise; with its 95 % interval
     (chi-square, `freedom` degrees). `sequential` is what the same servers would have had one after the other, judged by
     neighbouring blocks (`one_after_the_other`); None where blocks are too few.
     """

@@ -116,7 +116,7 @@ PRIOR_MAX = 3
 
 
 def prior_of(together: int) -> float:
-    """The degrees of freedom that the mean variance of so many contrasts counts for beside one contrast's own."""
+    """The degrees of freedom that the mean variance of so many contrasts counts for along with one contrast's own."""
     return float(min(together - 1, PRIOR_MAX))
 
 

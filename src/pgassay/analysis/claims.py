@@ -107,7 +107,7 @@ def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJud
 
 
 def band(claim: Claim) -> str:
-    """The range that reproduces a claim, as printed beside its mark: `1.10–1.35`, `1.10 or more`, `0.90 or less`."""
+    """The range that reproduces a claim, as printed with its mark: `1.10–1.35`, `1.10 or more`, `0.90 or less`."""
     low, high = (
         "" if end is None else f"{end:.2f}" if round(end, 2) == end else f"{end:g}" for end in (claim.low, claim.high)
     )

@@ -91,11 +91,11 @@ def without_refused(
     levels = {arm.place: study.levels_of(arm) for arm in study.arms}
     found = []
     for effect in effects:
-        place, beside = effect.place, effect.place._replace(treatment=baseline)
-        mine, theirs = levels.get(place), levels.get(beside)
+        place, other = effect.place, effect.place._replace(treatment=baseline)
+        mine, theirs = levels.get(place), levels.get(other)
         reason = ""
         if mine is not None and theirs is not None:
-            measured = None if errors is None else [errors.get(place), errors.get(beside)]
+            measured = None if errors is None else [errors.get(place), errors.get(other)]
             reason = refusal_of_speed(theirs, mine, measured)
         if reason:
             effect = replace(

@@ -4,7 +4,7 @@ The bound that decides holds whenever one looks: a one-sided confidence sequence
 41(5), 1970). For each share p the binomial likelihoods of all smaller shares are mixed by a Beta prior that ends at p;
 over the likelihood of p that is a supermartingale while no epoch's chance is below p, so Ville's inequality rejects p
 at 1/alpha. Epochs need not be independent for that: each one's chance may depend on those before. For a number of cuts
-that was fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and stands beside it.
+that was fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and is given, too.
 
 Crash states of one epoch (the time between two flushes) share their history, so an epoch counts once, as damaged if any
 of its cuts was. Its first cut alone would be a fair draw; the others can only add damage and so widen the bound.

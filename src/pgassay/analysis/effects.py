@@ -55,7 +55,7 @@ class Peers:
 
     @property
     def prior(self) -> float:
-        """The degrees of freedom that `variance` counts for beside the treatment's own."""
+        """The degrees of freedom that `variance` counts for along with the treatment's own."""
         return prior_of(self.contrasts)
 
 

@@ -105,7 +105,7 @@ def fit(counts: Floats, means: Floats, inside: Floats) -> Fit:
     hosts, blocks = len(counts), float(counts.sum())
     about = means - means.mean(axis=-1, keepdims=True)
     plain = (about**2).sum(axis=-1) / (hosts - 1)
-    if blocks == hosts:  # what is between hosts and what is within cannot be told apart, and need not be
+    if blocks == hosts:  # what is between hosts and what is within cannot be separated, and need not be
         unknown = np.full(np.shape(inside), nan)
         return Fit(means.mean(axis=-1), np.sqrt(plain / hosts), np.full_like(unknown, hosts - 1), unknown, unknown)
     total = inside + plain

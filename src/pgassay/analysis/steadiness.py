@@ -119,7 +119,7 @@ def _chances(power: Floats, tried: npt.NDArray[np.intp]) -> Floats:
         total, count = total - (sums[:, end] - sums[:, begin]), count - (end - begin)
     count = np.maximum(count, 1)
     mean = total / count
-    floor = 1e-12 * sums[:, [-1]] + 1e-300  # nothing but rounding beside the peak: as good as a peak of that height
+    floor = 1e-12 * sums[:, [-1]] + 1e-300  # nothing but rounding apart from the peak: as good as a peak of that height
     return np.asarray((1.0 + power[:, tried] / np.maximum(mean, floor) / count) ** -count, dtype=np.float64)
 
 
@@ -185,7 +185,7 @@ def _judge(folded: Floats, whole: int, points: int, period_s: float) -> Repetiti
     repeated = np.zeros_like(spectrum)
     repeated[tried] = spectrum[tried]
     swing = float(np.ptp(np.fft.irfft(repeated, count) * count)) / abs(mean) if mean != 0.0 else 0.0
-    if noise <= 1e-24 * max(float(np.abs(folded).max()), 1e-300) ** 2:  # nothing but rounding beside the cycles
+    if noise <= 1e-24 * max(float(np.abs(folded).max()), 1e-300) ** 2:  # nothing but rounding apart from the cycles
         return Repetition(0.0 if swing > 0.0 else 1.0, period_s, swing)
     power = power / _slope(power, between)
     ratio = float(power[tried].mean()) / float(power[between].mean())

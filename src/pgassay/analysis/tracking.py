@@ -1,7 +1,7 @@
 """Where a history changed its level: change points of a response's log-ratios to a fixed reference, with intervals.
 
-Each point is one commit, measured beside the same reference in the same blocks, so that a new kernel or another host
-moves both. Where levels begin is the optimum of `changes.partition` (what PELT finds: Killick, Fearnhead, Eckley 2012).
+Each point is one commit, measured in the same blocks as the same reference, so that a new kernel or another host moves
+both. Where levels begin is the optimum of `seconds.partition` (what PELT finds: Killick, Fearnhead, Eckley 2012).
 A step that was picked because it is large is overstated: its interval counts every step that could have been picked.
 """
 

@@ -311,7 +311,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
 def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> frozenset[str]:
     """Labels of the arms that stay although they have a verdict, for an interval as narrow as `design.precision`.
 
-    They leave all the same when the rest of the budget would not bring the others to a verdict beside them.
+    They leave all the same when the rest of the budget would not bring the others to a verdict along with them.
     """
     arms = in_play(study, history)
     coarse = frozenset(arm.name for arm in arms if arm.name in verdicts and not verdicts[arm.name].precise)

@@ -38,10 +38,10 @@ def family(study: Study, response: str) -> int | None:
     compared = sum(arm.treatment.name != baseline_name(study) for arm in study.arms)
     if response == study.primary:
         return compared
-    beside = {*study.design.settle} - {study.primary}
-    if response not in beside:
+    further = {*study.design.settle} - {study.primary}
+    if response not in further:
         return None
-    return compared * len(beside) if study.design.together else 1
+    return compared * len(further) if study.design.together else 1
 
 
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:

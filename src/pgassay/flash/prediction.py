@@ -32,7 +32,7 @@ _NEXT_LOOK = 1.2
 _COLDEST = 0.1
 _BLOCK_BYTES = 4096
 _LAYOUT_BYTES = 44
-"""For each block of the drive, beside the model's tables, while its load is laid out; measured."""
+"""For each block of the drive, in addition to the model's tables, while its load is laid out; measured."""
 _SHARE_MIN = 0.01
 _SUPERBLOCKS, _PAGES_MIN = 1024, 16
 _BLOCKS_MIN = _SUPERBLOCKS * _PAGES_MIN
@@ -212,8 +212,8 @@ class _Load:
         """Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses."""
         last = max(self._requests.drive_blocks, int(self._written[-1]) + 1, self._live)
         others = np.setdiff1d(np.arange(last), self._written, assume_unique=True)
-        beside = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
-        cold = np.concatenate([others[beside], others[~beside]])[: self._live - len(self._written)]
+        near = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
+        cold = np.concatenate([others[near], others[~near]])[: self._live - len(self._written)]
         live = np.sort(np.concatenate([self._written, cold]))
         self._place = np.zeros(last, np.int64)
         self._place[live] = np.arange(len(live))

@@ -132,7 +132,7 @@ class Window:
     """What was counted in it, by the names that nvme-cli prints."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the counters beside the other fields."""
+        """Plain values for JSON: the counters along with the other fields."""
         plain = {name: value for name, value in vars(self).items() if name != "counters"}
         return {**plain, **self.counters}
 
@@ -249,7 +249,7 @@ def simulate(description: Description | Mapping[str, Any]) -> Simulation:
 
 
 def simulate_described(description: Description) -> Simulation:
-    """The same for a checked description of which is known that it fits into memory, beside others that are running."""
+    """The same for a checked description of which is known that it fits into memory, with others that run."""
     try:
         return _simulate(description)
     except _core.DescriptionError as failure:

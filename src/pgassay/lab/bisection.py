@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay.analysis import bisection
-from pgassay.analysis.bisection import Asked, Change, Seen, Span
+from pgassay.analysis.bisection import Change, Measured, NextBlock, Span
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
@@ -138,7 +138,7 @@ class Bisection:
         self._limits = limits
         self._tell = tell
         self._steps = 0
-        self._pairs: list[tuple[Asked, Pair]] = []
+        self._pairs: list[tuple[NextBlock, Pair]] = []
         self._skipped: dict[int, str] = {}
 
     def run(self) -> Answer:
@@ -161,7 +161,7 @@ class Bisection:
     def _good_against_bad(self) -> BlockMean:
         mean = BlockMean(0, 0.0, inf)
         while len(self._seen) < self._limits.first and not bisection.measured(mean):
-            self._step(Asked(self.last), FIRST_LOOK if not self._seen else 1)
+            self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
                     f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
@@ -172,20 +172,20 @@ class Bisection:
         return mean
 
     @property
-    def _seen(self) -> list[Seen]:
+    def _seen(self) -> list[Measured]:
         name = self._source.primary.name
-        return [Seen(asked.commit, _log_ratio(pair, name), asked.beside) for asked, pair in self._pairs]
+        return [Measured(asked.commit, _log_ratio(pair, name), asked.against) for asked, pair in self._pairs]
 
     def _known(self) -> tuple[Span, ...]:
         return bisection.spans(self.last, self._seen, self._skipped.keys())
 
-    def _step(self, asked: Asked, blocks: int) -> None:
+    def _step(self, asked: NextBlock, blocks: int) -> None:
         """Measure, or learn that it cannot be done."""
         place = asked.commit
-        commit, beside = self.commits[place], self.commits[asked.beside]
+        commit, beside = self.commits[place], self.commits[asked.against]
         self._steps += 1
         path = self._folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
-        if asked.beside:
+        if asked.against:
             path = path.with_name(f"{path.name}-{beside.sha[:12]}")
         note = path.with_name(path.name + SKIPPED)
         if self._disk.exists(note):
@@ -217,7 +217,7 @@ class Bisection:
 
     def _costs(self, span: Span) -> tuple[Effect, ...]:
         """Costs that moved: blocks with the change between their two commits, the later one against the earlier."""
-        changed = [pair for asked, pair in self._pairs if asked.beside <= span.after and span.upto <= asked.commit]
+        changed = [pair for asked, pair in self._pairs if asked.against <= span.after and span.upto <= asked.commit]
         seen = {
             response.name: [
                 Observation(block, name, "", "", values.get(response.name))
