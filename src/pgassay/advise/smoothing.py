@@ -36,8 +36,6 @@ Batches = Sequence[Sequence[tuple[Configuration, Gains | None]]]
 """Gains (to the start of their own batch), batch by batch; None for what failed."""
 Gained = Mapping[Configuration, Sequence[Gains | None]]
 """The same by configuration."""
-Variance = Callable[[Configuration], float]
-"""How many times the usual variance a trial of a configuration has."""
 _FEWEST = 8
 """With fewer trials there is nothing to smooth."""
 _FITTED = 120
@@ -82,26 +80,20 @@ class Smoothed:
         return round(float((near @ self.weights)[0]), _GAIN_DIGITS)
 
 
-def smoothed(
-    space: Space, batches: Sequence[Sequence[tuple[Configuration, float | None]]], variance: Variance = lambda each: 1.0
-) -> Smoothed | None:
-    """The process that makes what was seen most likely; None where too little was seen.
-
-    All trials count as equally noisy unless somebody knows their `variance`, as a simulation does.
-    """
+def smoothed(space: Space, batches: Sequence[Sequence[tuple[Configuration, float | None]]]) -> Smoothed | None:
+    """The process that makes what was seen most likely, all trials equally noisy; None where too little was seen."""
     seen = [
-        (number, _place(space, each), gain, variance(each))
+        (number, _place(space, each), gain)
         for number, batch in enumerate(batches)
         for each, gain in batch
         if gain is not None and each != space.start
     ]
     if len(seen) < _FEWEST:
         return None
-    points = np.array([place for _, place, _, _ in seen])
-    gains = np.array([gain for _, _, gain, _ in seen])
-    numbers = np.array([number for number, _, _, _ in seen])
-    own = np.diag([times for _, _, _, times in seen])
-    shared = own + variance(space.start) * (numbers[:, None] == numbers[None, :])
+    points = np.array([place for _, place, _ in seen])
+    gains = np.array([gain for _, _, gain in seen])
+    numbers = np.array([number for number, _, _ in seen])
+    shared = np.eye(len(seen)) + (numbers[:, None] == numbers[None, :])
     origin = _place(space, space.start)
     some = np.unique(np.linspace(0, len(seen) - 1, min(len(seen), _FITTED)).astype(int))
     fit = Fit(points[some], gains[some], shared[np.ix_(some, some)], origin)
@@ -182,13 +174,13 @@ class Expected:
         return max(mine - its for mine, its in zip(self.gains(whole), self.gains(other), strict=True))
 
 
-def expected(space: Space, batches: Batches, variance: Variance = lambda each: 1.0) -> Expected | None:
+def expected(space: Space, batches: Batches) -> Expected | None:
     """Of all that was seen; None where that is too little."""
     count = next((len(gains) for batch in batches for _, gains in batch if gains is not None), 0)
     found = []
     for at in range(count):
         mine = [[(each, None if gains is None else gains[at]) for each, gains in batch] for batch in batches]
-        process = smoothed(space, mine, variance)
+        process = smoothed(space, mine)
         if process is None:
             return None
         found.append(process)

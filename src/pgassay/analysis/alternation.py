@@ -16,10 +16,9 @@ from itertools import count, pairwise
 from math import floor, inf, log, sqrt
 from statistics import NormalDist, fmean, median
 
-from pgassay.analysis.boundaries import chi_square, fixed_critical
+from pgassay.analysis.boundaries import LEVEL, chi_square, fixed_critical
 from pgassay.analysis.slice_length import Deviation
 
-LEVEL = 0.95
 ROUNDS_MIN = 2
 """Whole rounds below which an arm has no value in a block."""
 

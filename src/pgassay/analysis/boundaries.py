@@ -15,6 +15,7 @@ import numpy.typing as npt
 from numpy.polynomial import chebyshev
 from scipy.special import gammaincinv, stdtr, stdtrit  # type: ignore[import-untyped]
 
+LEVEL = 0.95
 FIRST_LOOK = 5
 """Blocks before the first look; below it there is no interval and no verdict."""
 

@@ -19,7 +19,7 @@ from math import ceil, exp, floor, inf, isfinite, log, nan, sqrt
 
 import numpy as np
 
-from pgassay.analysis.boundaries import Floats, chi_square, fixed_critical
+from pgassay.analysis.boundaries import LEVEL, Floats, chi_square, fixed_critical
 from pgassay.analysis.factorial import incomplete
 from pgassay.analysis.numbers import plural
 
@@ -51,7 +51,7 @@ class Components:
         """The standard deviation of one trial within a block, with its interval (chi-square, 95 %)."""
         if self.trial_freedom == 0.0:
             return 0.0, 0.0, 0.0
-        freedom, tail = self.trial_freedom, (1.0 - 0.95) / 2.0
+        freedom, tail = self.trial_freedom, (1.0 - LEVEL) / 2.0
         ends = (freedom * self.trial / chi_square(quantile, freedom) for quantile in (1.0 - tail, tail))
         low, high = (sqrt(end) for end in ends)
         return sqrt(self.trial), low, high

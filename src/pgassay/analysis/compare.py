@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.effects import Certainty, Effect, Peers, estimate
 from pgassay.analysis.observations import Contrasts, Observation, Table, arrange, contrast, tables
 from pgassay.analysis.observations import places as arms_of
@@ -18,8 +19,6 @@ from pgassay.study.responses import Response, Scale
 
 Looks = Literal["every block", "once"]
 """`every block`: the data are looked at after each block; `once`: they were complete before anyone looked."""
-
-LEVEL = 0.95
 
 
 def compare(
@@ -88,7 +87,6 @@ def cost_effects(
     *,
     blocks_max: int,
     looks: Looks = "every block",
-    level: float = LEVEL,
     only: Place | None = None,
 ) -> tuple[Effect, ...]:
     """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them.
@@ -112,7 +110,6 @@ def cost_effects(
             blocks_max=blocks_max,
             comparisons=max(1, family),
             looks=looks,
-            level=level,
             arms=None if only is None else [only],
         )
     )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import inf, isfinite, log, sqrt
 from statistics import fmean, stdev
 
-from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL, critical
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, from_contrast, mean_of
 from pgassay.analysis.observations import Observation, arrange, cells
@@ -52,20 +52,19 @@ def curves(
     *,
     blocks_max: int,
     looks: Looks = "every block",
-    level: float = 0.95,
 ) -> tuple[Curve, ...]:
     """A curve for each treatment in each condition."""
     found = []
     for treatment, condition in dict.fromkeys((seen.treatment, seen.condition) for seen in observations):
         mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
         places = cells(mine)
-        certainty = Certainty(level, len(places), blocks_max, looks == "every block")
+        certainty = Certainty(LEVEL, len(places), blocks_max, looks == "every block")
         points = []
         for cell in places:
             table = arrange(mine, cell, response.scale)
             mean = mean_of(table.values[treatment].values(), response.scale, certainty)
             points.append(Point(cell.covariate, mean.blocks, *mean.ends(response.scale), table.left_out[treatment]))
-        found.append(Curve(treatment, condition, tuple(points), level))
+        found.append(Curve(treatment, condition, tuple(points), LEVEL))
     return tuple(found)
 
 
@@ -105,7 +104,7 @@ class Recovery:
 
 def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int) -> Recovery:
     """Where the slowdown ends. `ratios`: size in bytes to one ratio (after ÷ before) a block; order does not matter."""
-    alpha = (1.0 - 0.95) / max(1, len(ratios))
+    alpha = (1.0 - LEVEL) / max(1, len(ratios))
     points = []
     for size in sorted(size for size in ratios if ratios[size]):
         logs = [log(ratio) for ratio in ratios[size] if ratio > 0]

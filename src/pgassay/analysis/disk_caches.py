@@ -13,7 +13,7 @@ from math import exp, isfinite, log, sqrt
 
 import numpy as np
 
-from pgassay.analysis.boundaries import fixed_critical
+from pgassay.analysis.boundaries import LEVEL, fixed_critical
 from pgassay.analysis.seconds import changes
 
 FLASH_READ_MS = 0.030
@@ -59,7 +59,7 @@ def reread(speedups: Sequence[float]) -> Sign | None:
     logs = np.asarray([log(value) for value in speedups if isfinite(value) and value > 0.0])
     if len(logs) < LEAST:
         return None
-    half = fixed_critical(len(logs), 1.0 - 0.95) * float(logs.std(ddof=1)) / sqrt(len(logs))
+    half = fixed_critical(len(logs), 1.0 - LEVEL) * float(logs.std(ddof=1)) / sqrt(len(logs))
     middle, low = exp(float(logs.mean())), exp(float(logs.mean()) - half)
     if low < SPEEDUP_LEAST:
         return None

@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
 from pgassay.analysis.numbers import plural
@@ -41,7 +42,6 @@ def factorial(
     *,
     blocks_max: int,
     looks: Looks = "every block",
-    level: float = 0.95,
 ) -> Factorial:
     """Effects of every level against the baseline's, averaged over the other factors, and of every pair of levels.
 
@@ -50,7 +50,7 @@ def factorial(
     mains, pairs = _terms(treatments, baseline, 1), _terms(treatments, baseline, 2)
     known = tables(observations, response.scale)
     comparisons = max(1, (len(mains) + len(pairs)) * len(known))
-    certainty = Certainty(level, comparisons, blocks_max, looks == "every block")
+    certainty = Certainty(LEVEL, comparisons, blocks_max, looks == "every block")
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import chdtri, fdtri, stdtrit  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import Floats
+from pgassay.analysis.boundaries import LEVEL, Floats
 
 HOSTS_MIN = 2
 """Hosts below which nothing is known of what differs between them."""
@@ -294,4 +294,4 @@ def _by_day(moments: Sequence[Moment]) -> tuple[HostDay, ...]:
 
 
 def _student(freedom: int) -> float:
-    return float(stdtrit(freedom, (1.0 + 0.95) / 2.0))
+    return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0))

@@ -20,6 +20,7 @@ from math import exp, hypot, inf, isfinite, log, nan, sqrt
 import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
@@ -108,7 +109,7 @@ class Difference:
 
 
 def difference(
-    first: Sequence[float], other: Sequence[float], scale: Scale, *, comparisons: int = 1, level: float = 0.95
+    first: Sequence[float], other: Sequence[float], scale: Scale, *, comparisons: int = 1
 ) -> Difference | None:
     """Set `other` against `first`; None without a usable value on either side. Values are those of single trials."""
     ratio = scale is Scale.RATIO
@@ -128,7 +129,7 @@ def difference(
         whole, half = sum(errors), 0.0
         if whole > 0.0:
             freedom = whole**2 / sum(error**2 / (count - 1) for error, count in zip(errors, counts, strict=True))
-            half = -float(stdtrit(freedom, (1.0 - level) / max(1, comparisons) / 2.0)) * sqrt(whole)
+            half = -float(stdtrit(freedom, (1.0 - LEVEL) / max(1, comparisons) / 2.0)) * sqrt(whole)
     ends = (middle, middle - half, middle + half)
     estimate, low, high = map(exp, ends) if ratio else ends
     return Difference(estimate, low, high, counts, scale)

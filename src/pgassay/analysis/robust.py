@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import FIRST_LOOK, Floats, fixed_critical
+from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL, Floats, fixed_critical
 from pgassay.analysis.effects import Effect, few_blocks, from_contrast
 from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Cell, Place
@@ -43,7 +43,7 @@ class RobustEstimate:
     method: str
 
 
-def hodges_lehmann(effect: Effect, level: float = 0.95) -> RobustEstimate | None:
+def hodges_lehmann(effect: Effect) -> RobustEstimate | None:
     """The median of all pairwise means of contrasts, with the interval that Wilcoxon's signed ranks give (exact).
 
     Hodges and Lehmann 1963. With fewer than six blocks 95 % cannot be attained; the widest interval is given with its
@@ -54,7 +54,7 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> RobustEstimate | None
     if n == 0:
         return None
     first, second = _pairs(n)
-    rank, attained = _rank(n, level)
+    rank, attained = _rank(n)
     last = len(first) - 1
     places = (rank, last // 2, last - last // 2, last - rank)
     walsh = np.partition((values[first] + values[second]) / 2.0, places)  # in order at these places is enough
@@ -67,7 +67,7 @@ def hodges_lehmann(effect: Effect, level: float = 0.95) -> RobustEstimate | None
     )
 
 
-def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[RobustEstimate | None, ...]:
+def bootstraps(effects: Sequence[Effect]) -> tuple[RobustEstimate | None, ...]:
     """Bias-corrected and accelerated bootstrap (Efron 1987) of each mean contrast, resampling whole blocks.
 
     None below two blocks. With five or six blocks bootstrap intervals are too narrow; the method says how many. Effects
@@ -79,27 +79,27 @@ def bootstraps(effects: Sequence[Effect], level: float = 0.95) -> tuple[RobustEs
         places = [place for place, column in enumerate(columns) if len(column) == n]
         means = np.sort((_resamples(n) @ np.stack([columns[place] for place in places], axis=1)).T, axis=1)
         for place, resampled in zip(places, means, strict=True):
-            found[place] = _accelerated(effects[place], columns[place], resampled, level)
+            found[place] = _accelerated(effects[place], columns[place], resampled)
     return tuple(found)
 
 
-def _accelerated(effect: Effect, values: Floats, means: Floats, level: float) -> RobustEstimate:
+def _accelerated(effect: Effect, values: Floats, means: Floats) -> RobustEstimate:
     """From the sorted means of the resamples."""
     n, mean = len(values), float(values.mean())
     if float(np.ptp(values)) == 0.0:
         only = from_contrast(mean, effect.scale)
-        return RobustEstimate(only, only, only, level, _bootstrap_method(n))
+        return RobustEstimate(only, only, only, LEVEL, _bootstrap_method(n))
     below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
     bias = float(ndtri(below))
     without = (values.sum() - values) / (n - 1)
     slant = without.mean() - without
     acceleration = float((slant**3).sum() / (6.0 * (slant**2).sum() ** 1.5))
     ends = []
-    for tail in ((1.0 - level) / 2.0, (1.0 + level) / 2.0):
+    for tail in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0):
         z = bias + float(ndtri(tail))
         ends.append(float(np.quantile(means, float(ndtr(bias + z / (1.0 - acceleration * z))))))
     estimate, low, high = (from_contrast(each, effect.scale) for each in (mean, *ends))
-    return RobustEstimate(estimate, low, high, level, _bootstrap_method(n))
+    return RobustEstimate(estimate, low, high, LEVEL, _bootstrap_method(n))
 
 
 @lru_cache(maxsize=4)
@@ -127,8 +127,8 @@ def _pairs(blocks: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
 
 
 @lru_cache(maxsize=1024)
-def _rank(blocks: int, level: float) -> tuple[int, float]:
-    """How many Walsh averages to cut on each side, and the level that this attains (at least `level` if any does)."""
+def _rank(blocks: int) -> tuple[int, float]:
+    """How many Walsh averages to cut on each side, and the level that this attains (at least `LEVEL` if any does)."""
     counts = np.ones(1)
     for rank in range(1, blocks + 1):
         longer = np.zeros(len(counts) + rank)
@@ -136,7 +136,7 @@ def _rank(blocks: int, level: float) -> tuple[int, float]:
         longer[rank:] += counts / 2.0
         counts = longer
     tails = counts.cumsum()  # P(signed-rank sum <= k)
-    cut = int(np.count_nonzero(tails <= (1.0 - level) / 2.0))
+    cut = int(np.count_nonzero(tails <= (1.0 - LEVEL) / 2.0))
     # Cutting `cut` averages leaves out sums of at most cut - 1 on each side.
     rank = max(cut, 1) - 1
     return rank, float(1.0 - 2.0 * tails[rank])
@@ -162,9 +162,7 @@ class Instability:
         return Place(self.treatment, self.condition, self.covariate)
 
 
-def instabilities(
-    observations: Sequence[Observation], response: Response, baseline: str, level: float = 0.95
-) -> tuple[Instability, ...]:
+def instabilities(observations: Sequence[Observation], response: Response, baseline: str) -> tuple[Instability, ...]:
     """One for each treatment but the baseline, over the blocks that have both."""
     found: list[Instability] = []
     for cell, table in tables(observations, response.scale).items():
@@ -177,15 +175,15 @@ def instabilities(
             y = np.asarray([theirs[block] for block in both], dtype=np.float64)
             if response.scale is Scale.RATIO:
                 x, y = np.log(x), np.log(y)
-            found.append(_instability(x, y, treatment, cell, level))
+            found.append(_instability(x, y, treatment, cell))
     return tuple(found)
 
 
-def _instability(x: np.ndarray, y: np.ndarray, treatment: str, cell: Cell, level: float) -> Instability:
+def _instability(x: np.ndarray, y: np.ndarray, treatment: str, cell: Cell) -> Instability:
     n = len(x)
 
     def result(ratio: float, low: float, high: float, *reasons: str) -> Instability:
-        return Instability(treatment, cell.condition, cell.covariate, n, ratio, low, high, level, reasons)
+        return Instability(treatment, cell.condition, cell.covariate, n, ratio, low, high, LEVEL, reasons)
 
     if n < FIRST_LOOK:
         return result(nan, 0.0, inf, few_blocks(n, FIRST_LOOK))
@@ -198,7 +196,7 @@ def _instability(x: np.ndarray, y: np.ndarray, treatment: str, cell: Cell, level
             "one of the two has no spread at all, so their ratio has no interval",
         )
     correlation = float(np.corrcoef(x, y)[0, 1])
-    t = fixed_critical(n - 1, 1.0 - level)  # n - 2 degrees of freedom
+    t = fixed_critical(n - 1, 1.0 - LEVEL)  # n - 2 degrees of freedom
     k = 1.0 + 2.0 * max(0.0, 1.0 - correlation**2) * t * t / (n - 2)
     stretch = sqrt(k + sqrt(k * k - 1.0))
     ratio = ours / theirs

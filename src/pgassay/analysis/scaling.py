@@ -24,7 +24,7 @@ from math import exp, inf, isfinite, log, sqrt
 import numpy as np
 from scipy.special import fdtri  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import Floats
+from pgassay.analysis.boundaries import LEVEL, Floats
 
 
 @dataclass(frozen=True)
@@ -222,16 +222,16 @@ class Kink:
         return np.asarray(self.slope * np.exp(shape), dtype=np.float64)
 
 
-def kink(points: Points, *, level: float = 0.95) -> Kink | None:
+def kink(points: Points) -> Kink | None:
     """Fit two lines; None below five points. A kink is looked for between the first and the last but one."""
     if len(points.places) < 2:
         return None
     searched = (float(points.places[0]), float(points.places[-2]))
-    region = fit(points, _two_lines, (searched, _GAIN), level)
+    region = fit(points, _two_lines, (searched, _GAIN), LEVEL)
     if region is None:
         return None
     at, gain, height = region.best
-    return Kink(_range(at, region.first), _range(gain, region.second), exp(height), region.misfit, searched, level)
+    return Kink(_range(at, region.first), _range(gain, region.second), exp(height), region.misfit, searched, LEVEL)
 
 
 def _two_lines(at: Floats, gain: Floats, clients: Floats) -> Floats:
@@ -280,9 +280,9 @@ class Scalability:
         return np.exp(low.min(axis=0)), np.exp(high.max(axis=0))
 
 
-def scalability(points: Points, *, level: float = 0.95) -> Scalability | None:
+def scalability(points: Points) -> Scalability | None:
     """Fit the law with contention and coherency from 0 on; None below five points."""
-    region = fit(points, _universal_law, ((0.0, 1.0), (0.0, 1.0)), level)
+    region = fit(points, _universal_law, ((0.0, 1.0), (0.0, 1.0)), LEVEL)
     if region is None:
         return None
     sigma, kappa = region.first**2, region.second**2
@@ -300,7 +300,7 @@ def scalability(points: Points, *, level: float = 0.95) -> Scalability | None:
         peak=Estimate(rate * _peak_rate(*best, place), float((low * rates).min()), float((high * rates).max())),
         misfit=region.misfit,
         measured=float(points.places[-1]),
-        level=level,
+        level=LEVEL,
         region=region,
     )
 

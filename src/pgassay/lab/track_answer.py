@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from math import exp, inf, isfinite
 from typing import Any
 
-from pgassay.analysis.tracking import LEVEL, POINTS_MIN, Course, Step
+from pgassay.analysis.boundaries import LEVEL
+from pgassay.analysis.tracking import POINTS_MIN, Course, Step
 from pgassay.lab.track import History, Point
 from pgassay.study.responses import Better
 

@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.compare import LEVEL
+from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.section import Badge

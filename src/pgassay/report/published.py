@@ -19,6 +19,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, TypedDict
 
 from pgassay.analysis import claims
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.claims import (
     NO_SUCH_ARM,
     ClaimJudgement,
@@ -30,7 +31,7 @@ from pgassay.analysis.claims import (
     not_recorded,
     parts_of,
 )
-from pgassay.analysis.compare import LEVEL, cost_effects
+from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
