@@ -35,6 +35,15 @@ class Row:
     value: float | None
 
 
+@dataclass(frozen=True)
+class Where:
+    """The host of a block, how many times better 75 is there and then, and on which day it ran."""
+
+    host: str = ""
+    better: float = 1.0
+    day: float = 0.0
+
+
 def make_run(
     path: Path,
     *,
@@ -76,67 +85,78 @@ def make_run(
         kernels = {name: {"facts": {"cpu": {"model": "planted"}, "kernel": {"release": name}}} for name in hosts}
         host["fleet"] = kernels
     chance = random.Random("report")
-
-    def commit(block: int, level: str, status: Status, noise: float, on: str, better: float, day: float) -> None:
-        staging = run.begin_trial(run.next_number)
-        valid = status is Status.VALID
-        for name, content in ((kept if valid else {}) or {}).items():
-            (staging.path / name).write_bytes(content)
-        factor = (1 + noise + chance.gauss(0, 0.004)) * (better if level == "75" else 1.0)
-        responses: dict[str, float | None] = {
-            "tps": TPS[level] * factor,
-            "latency_p99_ms": 4000 / (TPS[level] * factor),
-            "wal_bytes_per_transaction": WAL[level] * (1 + chance.gauss(0, 0.005)),
-            "hot_share": HOT[level] + chance.gauss(0, 0.003),
-            "database_bytes": SIZE[level] * 1.2,
-            "table_bytes": SIZE[level] * (1 + chance.gauss(0, 0.001)),
-            "full_page_images_per_transaction": None,
-        }
-        if valid:
-            responses |= {name: values[level] * (1 + chance.gauss(0, 0.001)) for name, values in (more or {}).items()}
-        number, why = staging.number, "steal" if status is Status.INVALID else "aborted"
-        started = 1_700_000_000_000_000_000 + number * 10_000_000_000 + round(day * 86_400 * 10**9)
-        record = TrialRecord(
-            number=number,
-            block=block,
-            attempt=1,
-            host=on,
-            treatment=f"{FACTOR}={level}",
-            condition="",
-            covariate="",
-            levels={
-                FACTOR: LevelRecord(level, level, level), "load.cache": LevelRecord("prewarmed", "prewarmed"),
-                **((levels if valid else {}) or {}),
-            },
-            status=status,
-            started_wall_ns=started,
-            finished_wall_ns=started + 9_000_000_000,
-            responses=responses if valid else {},
-            reasons=() if valid else (Reason(why, "why"),),
-            settings={"shared_buffers": "512MB", "work_mem": "4MB" if level == "100" else "8MB"},
-            regime={
-                "window_s": 8.0, "warmup_s": 1.0, "checkpoint": "wal",
-                "checkpoint_cycles": 3.0 if level == "100" else 1.0, "cache": "prewarmed", "age": "none",
-            },
-        )  # fmt: skip
-        series = [
-            Row(second * 10**9, started + second * 10**9, "pgbench", "tps", "1/s", TPS[level]) for second in range(1, 9)
-        ]
-        run.commit_trial(staging, record, series)
-
     with RunDirectory.create(path, header, write(document), host) as run:
         if discarded:
-            commit(1, "100", Status.INVALID, 0.0, "", 1.0, 0.0)
+            _commit(run, 1, "100", chance, Status.INVALID)
         named = tuple((hosts or {"": 1.0}).items())
         for block in range(1, BLOCKS + 1):
             noise = chance.gauss(0, 0.10)
-            name, better = named[block % len(named)]
-            day = first_day + days * block
             for level in TPS:
-                commit(block, level, Status.VALID, noise, name, better * drift**day, day)
+                name, better = named[block % len(named)]
+                day = first_day + days * block
+                where = Where(name, better * drift**day, day)
+                _commit(run, block, level, chance, Status.VALID, noise, more, where, kept, levels)
         if discarded:
-            commit(BLOCKS, "50", Status.OUTCOME, 0.0, "", 1.0, 0.0)
+            _commit(run, BLOCKS, "50", chance, Status.OUTCOME)
         run.decide(Decision(Step.STOP, "0" * 64, 1.0, 1.0, reason="every verdict is settled").as_data())
         if finished:
             run.finish("every verdict is settled")
     return Run.open(path)
+
+
+def _commit(
+    run: RunDirectory,
+    block: int,
+    level: str,
+    chance: random.Random,
+    status: Status,
+    noise: float = 0.0,
+    more: Mapping[str, Mapping[str, float]] | None = None,
+    where: "Where | None" = None,
+    kept: Mapping[str, bytes] | None = None,
+    levels: Mapping[str, LevelRecord] | None = None,
+) -> None:
+    staging = run.begin_trial(run.next_number)
+    for name, content in (kept or {}).items():
+        (staging.path / name).write_bytes(content)
+    where = where or Where()
+    factor = (1 + noise + chance.gauss(0, 0.004)) * (where.better if level == "75" else 1.0)
+    responses: dict[str, float | None] = {
+        "tps": TPS[level] * factor,
+        "latency_p99_ms": 4000 / (TPS[level] * factor),
+        "wal_bytes_per_transaction": WAL[level] * (1 + chance.gauss(0, 0.005)),
+        "hot_share": HOT[level] + chance.gauss(0, 0.003),
+        "database_bytes": SIZE[level] * 1.2,
+        "table_bytes": SIZE[level] * (1 + chance.gauss(0, 0.001)),
+        "full_page_images_per_transaction": None,
+        **{name: values[level] * (1 + chance.gauss(0, 0.001)) for name, values in (more or {}).items()},
+    }
+    number = staging.number
+    started = 1_700_000_000_000_000_000 + number * 10_000_000_000 + round(where.day * 86_400 * 10**9)
+    record = TrialRecord(
+        number=number,
+        block=block,
+        attempt=1,
+        host=where.host,
+        treatment=f"{FACTOR}={level}",
+        condition="",
+        covariate="",
+        levels={
+            FACTOR: LevelRecord(level, level, level), "load.cache": LevelRecord("prewarmed", "prewarmed"),
+            **(levels or {}),
+        },
+        status=status,
+        started_wall_ns=started,
+        finished_wall_ns=started + 9_000_000_000,
+        responses=responses if status is Status.VALID else {},
+        reasons=() if status is Status.VALID else (Reason("steal" if status is Status.INVALID else "aborted", "why"),),
+        settings={"shared_buffers": "512MB", "work_mem": "4MB" if level == "100" else "8MB"},
+        regime={
+            "window_s": 8.0, "warmup_s": 1.0, "checkpoint": "wal", "checkpoint_cycles": 3.0 if level == "100" else 1.0,
+            "cache": "prewarmed", "age": "none",
+        },
+    )  # fmt: skip
+    series = [
+        Row(second * 10**9, started + second * 10**9, "pgbench", "tps", "1/s", TPS[level]) for second in range(1, 9)
+    ]
+    run.commit_trial(staging, record, series)
