@@ -170,7 +170,10 @@ def test_notes_of_another_account_are_not_believed(place: Path, notes: Path) -> 
     assert left.is_dir()
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"path": 1}', '{"path": "/x", "kind": "a", "pid": "b"}'])
+TORN = ("", "{", "[]", '{"path": 1}', '{"path": "/x", "kind": "a", "pid": "b"}', '{"path": 1e999}', "[" * 100_000)
+
+
+@pytest.mark.parametrize("text", TORN)
 def test_a_torn_note_is_of_nothing(place: Path, notes: Path, text: str) -> None:
     _, left = killed(place)
     note_of(notes).write_text(text)

@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.files import Directory, UntrustedError
 from pgassay.locks import alone, unlock
 from pgassay.state import state_directory
@@ -128,7 +129,7 @@ def _unheld() -> Iterator[list[tuple[Path, Left]]]:
                     if name == _LOCK or not _take(descriptor):
                         continue
                     try:
-                        said = json.loads(directory.read(name))
+                        said = untrusted.json(directory.read(name))
                         here = said["host"] == _host()
                         each = Left(Path(said["path"]), str(said["kind"]), int(said["pid"]), float(said["made_s"]))
                     except (ValueError, KeyError, TypeError):

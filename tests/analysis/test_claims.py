@@ -20,6 +20,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse_recorded
+from pgassay.study.responses import Better, Response, Scale
 
 from ._make import TPS, columns
 
@@ -65,6 +66,24 @@ def test_marks(ratio: float, low: float | None, high: float | None, mark: Mark) 
 )
 def test_the_band_is_printed_beside_the_mark(low: float | None, high: float | None, says: str) -> None:
     assert judge(claim(low, high), effect(1.2)).text.endswith(f"], {says}")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "says"),
+    [
+        (0.0, None, "inside 0 points or more"),
+        (0.05, 0.5, "inside 5–50 points"),
+        (None, 0.1, "outside 10 points or less"),
+    ],
+)
+def test_a_difference_of_shares_is_in_points_as_everywhere(low: float | None, high: float | None, says: str) -> None:
+    """One page had "74.1 percentage points higher" and "here +0.741 [+0.647, +0.835], inside 0.00 or more"."""
+    hot = Response("hot_share", "HOT", "share", Better.HIGHER, Scale.DIFFERENCE)
+    seen = columns({"table.fillfactor=100": [0.5] * 7, "table.fillfactor=75": [0.7 + step / 100 for step in STEPS[:7]]})
+    (found,) = compare(seen, hot, "table.fillfactor=100", blocks_max=30, primary=True)
+    text = judge(claim(low, high), found, points=True).text
+    assert ": here +20.0 points [+" in text
+    assert text.endswith(f"], {says}")
 
 
 def test_a_magnitude_that_the_interval_excludes_is_contradicted_though_the_direction_is_open() -> None:

@@ -136,6 +136,21 @@ def test_a_capacity_that_is_used_several_times_over_was_measured_wrongly_and_dec
     assert any("too low and decides nothing" in each for each in flush.evidence)
 
 
+def test_flushes_that_no_backend_waits_for_do_not_hold_a_load() -> None:
+    """A load that only reads was said to be held by WAL flushes, by those that other servers made on the device."""
+    evidence = Evidence(
+        950.0, waits(wal_flush=0.0, client=0.5, on_cpu=0.4), costs(150.0, disk_flushes_per_transaction=2.0), 2.0, 4,
+        busy=0.5, capacities=(FLUSHES,),
+    )  # fmt: skip
+    assert diagnose(evidence).cause is not Cause.WAL_FLUSH
+    over = replace(evidence, capacities=(replace(FLUSHES, per_s=1400.0),))
+    flush = next(each for each in diagnose(over).candidates if each.cause is Cause.WAL_FLUSH)
+    assert not flush.decides
+    assert any("too low and decides nothing" in each for each in flush.evidence)
+    waited = replace(evidence, waits=waits(wal_flush=0.3, client=0.3, on_cpu=0.4))
+    assert diagnose(waited).cause is Cause.WAL_FLUSH
+
+
 def test_a_network_takes_from_the_client_what_is_on_its_way() -> None:
     far = PLANTED[Cause.NETWORK]
     found = diagnose(far)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import rich.progress
 
 from pgassay.cli.printing import warn
-from pgassay.cli.progress import build_bar, build_line, watcher_for
+from pgassay.cli.progress import _Bar, build_bar, build_line, watcher_for
 from pgassay.lab.notes import Assignment, HostState
 from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
@@ -98,6 +99,19 @@ def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_the_trials_so_far(tm
     assert told(None) == [words.duration(3 * arms * 10.0), words.duration(2 * arms * 15.0)]
     assert told(None, drop=True)[1] == words.duration(2 * (arms - 1) * 15.0)
     assert told(45.0) == [words.duration(5.0)] * 2, "no longer than the budget"
+
+
+def test_a_bar_is_as_full_as_the_time_that_is_used_of_the_budget_that_ends_the_run(tmp_path: Path) -> None:
+    """A bar of all blocks that a study may have was a third full when the budget had ended the run."""
+    run = make_run(tmp_path / "run")
+    study = Findings(run).study
+    drawn = rich.progress.Progress(disable=True)
+    bar = _Bar(replace(study, design=replace(study.design, blocks_max=100, budget_s=60.0)), drawn)
+    bar.estimated([], 30.0)  # of a run that goes on: before a trial of this session has ended
+    (task,) = drawn.tasks
+    assert (task.percentage, task.fields["left"]) == (50.0, "at most 30 s left")
+    bar.trial_finished(replace(run.trials[0], timings_s={"measure": 15.0}, status=Status.VALID))
+    assert (task.percentage, task.fields["left"]) == (75.0, "at most 15 s left")
 
 
 def test_of_many_trials_without_a_result_only_their_number_is_told(tmp_path: Path) -> None:

@@ -184,8 +184,10 @@ def test_below_five_blocks_nothing_is_told_but_what_is_missing() -> None:
     case = Case(TPS, "a=1", [early("a=2", 2), early("a=3", 1)], [Change(P99, effect("a=2", 0.5, 0.4, 0.6))])
     assert said(case) == [
         "no verdict yet on throughput: it takes 5 blocks, and 2 count so far",
-        "run it again with a larger --budget or --blocks: it takes at least 4 more blocks (4 min)",
+        "pgassay resume RUN --more TIME goes on with it: it takes at least 4 more blocks (4 min)",
     ]
+    again = "run it again with larger --blocks: it takes at least 4 more blocks (4 min)"
+    assert said(replace(case, extensible=False))[-1] == again
     going_on, stopped = replace(case, finished=False), replace(case, finished=False, interrupted=True)
     assert said(going_on)[-1] == "the run has not ended: it takes at least 4 more blocks (4 min)"
     assert said(stopped)[-1] == "pgassay resume goes on with it: it takes at least 4 more blocks (4 min)"
@@ -435,6 +437,11 @@ def test_what_depends_on_the_regime_names_it_in_the_same_sentence() -> None:
     assert "less WAL (95 %" in said(Case(WAL, "ff=100", [less], checkpoint_s=300.0))[0]
     assert "less WAL at full speed (" in said(Case(WAL, "ff=100", [less], full_speed=True))[0]
     change = Change(WAL, effect("ff=75", 0.516, 0.51, 0.52, response=WAL))
+    both = [change, Change(SPACE, effect("ff=75", 1.26, 1.25, 1.27, response=SPACE))]
+    assert said(Case(TPS, "ff=100", [judged("ff=75", 1.2, 1.18, 1.22)], both, fresh=True, checkpoint_s=2.5))[1] == (
+        "each transaction writes 48.4 % less WAL on data as loaded, with a checkpoint every 2.5 s; the database is"
+        " 26 % larger"
+    )
     beside = Case(TPS, "ff=100", [judged("ff=75", 1.2, 1.18, 1.22)], [change], fresh=True)
     assert said(beside)[1] == "each transaction writes 48.4 % less WAL on data as loaded"
 

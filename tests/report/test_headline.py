@@ -1,5 +1,6 @@
 """The headline of whole records: of a comparison, of curves, of what others ran; and the line of facts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,9 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         " is 19 % higher (blocks 18.9 to 19.1 %)"
     )
     assert len(headline.headline_of(early).sentences) == 2
+    assert headline.extensible(early)
+    early.study = replace(early.study, design=replace(early.study.design, blocks_max=2))
+    assert not headline.extensible(early), "no look is planned as far as a verdict"
 
 
 @pytest.mark.parametrize(

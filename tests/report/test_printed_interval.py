@@ -128,6 +128,19 @@ def test_below_five_blocks_the_ratio_and_its_range_are_printed_as_provisional() 
     assert "provisional" not in effect_values(nothing)
 
 
+def test_a_single_block_has_no_range() -> None:
+    """It was printed as "(blocks 9.9 to 9.9 %)"."""
+    effect = few({"base": [100.0], "a": [110.0]})
+    assert words.effect(effect, TPS) == "+10.0 %, provisional, no verdict"
+    assert words.effect(few({"base": [0.5], "a": [0.6]}, HOT), HOT) == "+10.0 points, provisional, no verdict"
+    found = verdict(effect, TPS, resolution=0.02, blocks_max=12)
+    assert (
+        headline(Case(TPS, "base", [Judged(effect, found)]))
+        .sentences[0]
+        .endswith("no verdict: with a throughput is 10 % higher")
+    )
+
+
 def test_a_provisional_difference_has_its_unit() -> None:
     effect = few({"base": [0.5, 0.6, 0.4], "a": [0.7, 0.8, 0.7]}, HOT)
     assert words.effect(effect, HOT) == "+23.3 points (blocks +20.0 to +30.0), provisional, no verdict"

@@ -80,6 +80,8 @@ def test_the_figure_has_every_slice_in_its_treatment_s_colour(tmp_path: Path) ->
     assert turns.LEFT_OUT in colour
     assert f"{BLOCKS} more were left out, for all of them" in said(findings)
     assert findings.once(turns.places_of)[0].lost == BLOCKS
+    place = replace(findings.once(turns.places_of)[0], lost=1)
+    assert "; 1 more was left out, for all of them" in next(turns._sentences(place, named=False))
 
 
 def test_what_a_turn_leaves_to_the_next_is_a_reason_to_distrust(tmp_path: Path) -> None:

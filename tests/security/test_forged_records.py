@@ -176,7 +176,7 @@ def test_forged_records_end_no_command(
         assert "Traceback" not in "".join(capsys.readouterr())
 
 
-@pytest.mark.parametrize("seed", [483])
+@pytest.mark.parametrize("seed", [483, 920266353])
 def test_what_a_thousand_found_is_mended(originals: dict[str, Path], tmp_path: Path, seed: int) -> None:
-    """483: seconds of no trial in a series."""
+    """483: seconds of no trial in a series; 920266353: a value there that cannot be squared."""
     attack(originals, tmp_path, seed, report=False)

@@ -1,5 +1,7 @@
 """Our own sessions reach the private server that they are for, whatever variables of libpq's the user's shell has."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +32,37 @@ def test_no_variable_of_the_shell_leads_a_session_elsewhere(monkeypatch: pytest.
             ]
         finally:
             session.close()
+
+
+LEADING_BY_VARIABLE_ALONE = {
+    "PGSERVICE": "elsewhere", "PGTZ": "Nowhere/Land", "PGDATESTYLE": "German", "PGGEQO": "off",
+}  # fmt: skip
+
+
+@pytest.mark.system
+@pytest.mark.parametrize("service", ["[elsewhere]\nhostaddr=192.0.2.1\n", ""])
+def test_no_service_and_no_variable_without_a_parameter_is_obeyed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    (tmp_path / "services").write_text(service)
+    with real.server() as (server, _):
+        monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+        for name, value in LEADING_BY_VARIABLE_ALONE.items():
+            monkeypatch.setenv(name, value)
+        with ThreadPoolExecutor(4) as pool:  # a load's rows are written by several sessions
+            found = list(pool.map(lambda _: shown(server.endpoint), range(8)))
+        assert found == [(None, "ISO, MDY", "on")] * 8
+        assert {name: os.environ.get(name) for name in LEADING_BY_VARIABLE_ALONE} == LEADING_BY_VARIABLE_ALONE
+
+
+def shown(endpoint: Endpoint) -> tuple[object, ...]:
+    """By a session of its own."""
+    session = Session(endpoint)
+    try:
+        ((*row,),) = session.query("SELECT inet_server_addr(), current_setting('DateStyle'), current_setting('geqo')")
+        return tuple(row)
+    finally:
+        session.close()
 
 
 def test_what_leads_to_a_users_own_server_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pgassay import __version__
 from tests.system.conftest import ROOT, Wheel
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # one build at a time: it may wait for another
 ARM = "aarch64-unknown-linux-gnu"
 EM_AARCH64 = 183
 """`e_machine` of an ELF file (elf.h)."""

@@ -19,8 +19,9 @@ def test_a_finished_run_goes_on_from_another_directory_as_it_began(journey: Plac
     again = journey.pgassay("resume", "../runs/first")
     assert again.returncode == 2
     assert "--more 10min" in again.stderr
-    again = journey.pgassay("resume", "../runs/first", "--blocks", "5..6", "--json")
+    again = journey.pgassay("resume", "../runs/first", "--blocks", "5..6")
     assert again.returncode == 0, again.stderr
+    assert "block 6 of at most 6: " in again.stderr
     run = Run.open(journey.runs / "first")
     assert max(trial.block for trial in run.trials) == 6
     assert [entry.kind for entry in run.journal if entry.kind in (Kind.FINISHED, Kind.EXTENDED)] == [

@@ -21,7 +21,7 @@ import pytest
 from pgassay import __version__
 from pgassay.record.reading import Run
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]  # one build at a time: it may wait for another
 ROOT = Path(__file__).parents[2]
 UV = (sys.executable, "-m", "uv")
 NO_INDEX = re.compile("error sending request|dns error|Could not connect|Failed to establish a new connection")

@@ -146,6 +146,8 @@ BELIEVABLE = 2.0
 """A resource in use for more than this was busy, or asked otherwise, when it was measured: it decides nothing."""
 MOST = 0.5
 """Waits of this share of the backends' time in service are where the time goes."""
+SOME = 0.02
+"""Where backends wait for flushes for less of their time, others flush the device, or they flush at leisure."""
 CLIENT_MOST = 0.6
 """Backends that wait for the client for this share of their time could do more than they are asked for."""
 
@@ -250,12 +252,13 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             in_service = sum(shares) / (1.0 - client) if client < 1.0 else 0.0
             strength, decides = in_service, in_service >= MOST and not saturated and client < CLIENT_MOST
             said.append(f"backends wait {words} {per_cent(in_service)} of their time in service")
+        idle = cause is Cause.WAL_FLUSH and bool(shares) and strength < SOME
         for capacity in evidence.capacities:
             cost = evidence.costs.get(capacity.response)
             if capacity.response not in costs or cost is None or not (0.0 < capacity.per_s < inf):
                 continue
             used, name, source = cost * evidence.per_s / capacity.per_s, capacity.title, capacity.source
-            believable = used <= BELIEVABLE
+            believable = used <= BELIEVABLE and not idle
             if believable:
                 strength, decides = max(strength, min(1.0, used)), decides or used >= FULL
             if used <= OVERUSED:

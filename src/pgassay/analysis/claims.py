@@ -60,11 +60,13 @@ def judge(
     blocks_max: int = 30,
     verdict: Verdict | None = None,
     repeatable: bool = True,
+    points: bool = False,
 ) -> ClaimJudgement:
     """Mark `claim` by the effect of its treatment against its baseline; None when this run has no such effect.
 
     `verdict` is the one on the same comparison, where the report has one: while it is unresolved, the claim asks for
-    the blocks that it asks for. Nobody can add blocks to runs that are not `repeatable`.
+    the blocks that it asks for. Nobody can add blocks to runs that are not `repeatable`. A difference of shares is
+    written in percentage `points`, as everywhere on a page.
     """
     if claim.untestable:
         return not_testable(claim, claim.untestable)
@@ -79,12 +81,14 @@ def judge(
     low, high = _ends(claim)
     if claim.magnitude is not None and low <= effect.none <= high:
         return not_testable(claim, "its range includes no effect, and a size was published")
-    shown = ".3f" if effect.scale is Scale.RATIO else "+.3g"
-    found = f"here {effect.estimate:{shown}} [{effect.low:{shown}}, {effect.high:{shown}}]"
-    clear = _marked(claim, effect.low, effect.high, found)
+    points = points and effect.scale is Scale.DIFFERENCE
+    form, times = ("+.1f", 100.0) if points else (".3f" if effect.scale is Scale.RATIO else "+.3g", 1.0)
+    value, least, most = (f"{each * times:{form}}" for each in (effect.estimate, effect.low, effect.high))
+    found = f"here {value}{' points' if points else ''} [{least}, {most}]"
+    clear = _marked(claim, effect.low, effect.high, found, points)
     if clear is not None:
         return clear
-    wide = f"for {band(claim)}, {found}" if effect.informative else "to say anything"
+    wide = f"for {band(claim, points)}, {found}" if effect.informative else "to say anything"
     if not repeatable:
         return not_testable(claim, f"the interval is too wide {wide}")
     if verdict is not None and not verdict.settled:
@@ -106,23 +110,25 @@ def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJud
     )
 
 
-def band(claim: Claim) -> str:
-    """The range that reproduces a claim, as printed with its mark: `1.10–1.35`, `1.10 or more`, `0.90 or less`."""
+def band(claim: Claim, points: bool = False) -> str:
+    """The range that reproduces a claim, as printed with its mark: `1.10–1.35`, `1.10 or more`, `5–10 points`."""
     low, high = (
-        "" if end is None else f"{end:.2f}" if round(end, 2) == end else f"{end:g}" for end in (claim.low, claim.high)
+        "" if end is None else f"{end * 100:g}" if points else f"{end:.2f}" if round(end, 2) == end else f"{end:g}"
+        for end in (claim.low, claim.high)
     )
+    unit = " points" if points else ""
     if low and high:
-        return f"{low}–{high}"
-    return f"{low} or more" if low else f"{high} or less"
+        return f"{low}–{high}{unit}"
+    return f"{low}{unit} or more" if low else f"{high}{unit} or less"
 
 
-def _marked(claim: Claim, low: float, high: float, found: str) -> ClaimJudgement | None:
+def _marked(claim: Claim, low: float, high: float, found: str, points: bool = False) -> ClaimJudgement | None:
     """Reproduced or contradicted, as the interval lies inside the claim's range or outside it; None for astride."""
     least, most = _ends(claim)
     if least <= low and high <= most:
-        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}, inside {band(claim)}")
+        return ClaimJudgement(claim, Mark.REPRODUCED, f"reproduced: {found}, inside {band(claim, points)}")
     if high < least or low > most:
-        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}, outside {band(claim)}")
+        return ClaimJudgement(claim, Mark.CONTRADICTED, f"contradicted: {found}, outside {band(claim, points)}")
     return None
 
 

@@ -4,9 +4,15 @@ Frozen values that pass between rooms. Sizes in bytes.
 """
 
 import os
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import psycopg
 
 VARIABLES: Mapping[str, str] = {
     "hostaddr": "PGHOSTADDR", "sslmode": "PGSSLMODE", "sslcert": "PGSSLCERT", "sslkey": "PGSSLKEY",
@@ -94,6 +100,16 @@ class Endpoint:
             f" application_name=pgassay connect_timeout=10{more}"
         )
 
+    def connect(self, **more: Any) -> "psycopg.Connection[tuple[Any, ...]]":
+        """A session, with these parameters of psycopg's; raises `psycopg.Error`.
+
+        No variable of the user's shell leads one of a private server elsewhere, or changes how it speaks.
+        """
+        import psycopg
+
+        with nullcontext() if self.more else _without_variables():
+            return psycopg.connect(self.conninfo(), options="", **more)
+
     def _parameters(self) -> dict[str, str]:
         if self.network is None:
             return dict(self.more)
@@ -106,7 +122,7 @@ _PLAIN = {"sslmode": "disable"}
 
 _ALWAYS_GIVEN = frozenset({"host", "port", "dbname", "user", "application_name", "connect_timeout"})
 _LEFT_TO_THE_USER = frozenset({"service", "sslcertmode", "min_protocol_version", "max_protocol_version"})
-"""libpq takes no value of these for none. They lead nowhere else: of a service we say what could."""
+"""libpq takes no value of these for none. They lead nowhere else, but for a service: see `connect`."""
 
 
 def _inherited() -> dict[str, str]:
@@ -121,6 +137,25 @@ def _inherited() -> dict[str, str]:
         and os.fsdecode(variable) in os.environ
         and name not in _ALWAYS_GIVEN | _LEFT_TO_THE_USER
     }
+
+
+_BY_VARIABLE_ALONE = ("PGSERVICE", "PGTZ", "PGDATESTYLE", "PGGEQO")
+"""No connection string can take these back; a service may name another server (hostaddr)."""
+_OUT = threading.Lock()
+"""Held while they are out of our environment."""
+
+
+@contextmanager
+def _without_variables() -> Iterator[None]:
+    if not any(name in os.environ for name in _BY_VARIABLE_ALONE):
+        yield
+        return
+    with _OUT:
+        kept = {name: os.environ.pop(name) for name in _BY_VARIABLE_ALONE if name in os.environ}
+        try:
+            yield
+        finally:
+            os.environ.update(kept)
 
 
 def _quoted(text: str) -> str:

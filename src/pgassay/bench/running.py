@@ -12,6 +12,9 @@ from typing import Any, Protocol
 
 from pgassay.bench.hosting import ANYWHERE, Placement
 
+PRINTED_BYTES_MAX = 256 << 20
+"""A text that a program prints is read whole. One without end would fill the memory, or the drive of the record."""
+
 
 @dataclass(frozen=True)
 class Elsewhere:

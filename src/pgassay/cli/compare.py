@@ -117,13 +117,13 @@ def load_of(
     """The load that the command line asks for; `usual` goes before what is usual for compare, `factors` are no part."""
     varied = factors or {}
     load = _usual(arguments)
+    if arguments.load_init is not None:
+        load.pop("scale", None)  # of pgbench's own tables, which these data need not have
     load |= {option: value for option, value in usual.items() if option in load}
     for option in (*(option for _, _, option in PGBENCH), "init"):
         value = getattr(arguments, f"load_{option}")
         if value is not None:
             load[option] = value
-    if "init" in load and arguments.load_scale is None:
-        load.pop("scale", None)  # The user's own tables have none.
     _refuse_contradictions(arguments, varied)
     if "transactions" in load or "load.transactions" in varied:
         load.pop("duration")

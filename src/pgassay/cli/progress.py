@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from math import isfinite
 from typing import TYPE_CHECKING, TextIO, cast
 
 from pgassay.analysis.effects import Effect
@@ -69,7 +70,7 @@ class _Bar(Watcher):
         assert isinstance(progress, Progress)
         self._study = study
         self._progress = progress
-        self._task = progress.add_task("starting", total=len(study.arms) * study.design.blocks_max, left="")
+        self._task = progress.add_task("starting", total=1.0, left="")
         self._left = Remaining(study)
         self._told: Sequence[Effect] = ()
         self._hosts: dict[str, TaskID] = {}
@@ -83,7 +84,7 @@ class _Bar(Watcher):
 
     def trial_finished(self, record: TrialRecord) -> None:
         self._left.add(record)
-        self._progress.update(self._task, advance=1, left=str(self._left))
+        self._draw()
         value = record.responses.get(self._study.primary)
         if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
@@ -91,6 +92,7 @@ class _Bar(Watcher):
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         self._left.used(used_s)
+        self._draw()
         if effects == self._told:
             return  # asked again after a drop: nothing new
         self._told = effects
@@ -108,6 +110,12 @@ class _Bar(Watcher):
                 self._hosts[host] = self._progress.add_task("", total=1, left="")
             description = visible(lines.get(host, f"{host}: gone"), keep="")
             self._progress.update(self._hosts[host], description=description)
+
+    def _draw(self) -> None:
+        """As full as the time that is used of all that the run may take: of the budget, where that ends it."""
+        left, used_s = self._left, self._left.used_s
+        if isfinite(left.left_s):
+            self._progress.update(self._task, completed=used_s, total=used_s + left.left_s, left=str(left))
 
     def _tell(self, text: str) -> None:
         self._progress.console.print(visible(text, keep=""))

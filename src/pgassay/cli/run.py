@@ -262,10 +262,16 @@ def conduct(
 ) -> int:
     """Conduct to the end, or with `reboots` to the end of a block, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
+    from pgassay.design.horizon import Horizon, ruled
+    from pgassay.lab.decisions import extension_in
     from pgassay.lab.run import conduct as to_the_end
+    from pgassay.record.decisions import horizon_in
 
+    entries = run.journal.entries
+    fixed = horizon_in(entries)
+    study = ruled(resolved.study, run.header.rule, fixed and Horizon(*fixed), extension_in(entries))
     with ExitStack() as stack:
-        watcher = stack.enter_context(watcher_for(resolved.study, sys.stderr, quiet=quiet))
+        watcher = stack.enter_context(watcher_for(study, sys.stderr, quiet=quiet))
         if reboots is not None:
             stack.enter_context(reboots)
         try:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pgassay import untrusted
 from pgassay.bench.errors import DriveError, SpaceError
 from pgassay.bench.places import Account, Mount
 from pgassay.files import Directory, UntrustedError
@@ -216,7 +217,7 @@ def require_marker(directory: Path) -> None:
                 if root.status(name) is not None:
                     with root.inner(name) as folder:
                         folder.require_ours()
-            marker = json.loads(root.read(MARKER_FILE))
+            marker = untrusted.json(root.read(MARKER_FILE))
         found = int(marker["format"])
     except UntrustedError as error:
         raise DriveError(error.message, error.hint) from None

@@ -122,7 +122,7 @@ class SharedMemory:
 def shared_memory(smaps: str, base_bytes: int = 4096) -> SharedMemory:
     """From /proc/pid/smaps; a mapping in pages larger than the base page is one of a huge page pool."""
     page, huge, size, shared = base_bytes, 0, 0, False
-    for line in smaps.splitlines():
+    for line in smaps.split("\n"):
         if re.match(r"^[0-9a-f]+-[0-9a-f]+ ", line):
             shared = line.split(" ", 2)[1].endswith("s")
         elif shared and line.startswith("Size:"):

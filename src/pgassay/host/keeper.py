@@ -7,6 +7,7 @@ environment, ends it, and then becomes a command that gives back what else was h
 """
 
 import os
+import re
 import subprocess
 import sys
 import zlib
@@ -23,6 +24,7 @@ VARIABLE = "PGASSAY_LAB"
 """In the environment of each program that a lab starts: its process id, when it started in ticks since boot, and a
 checksum of the path of its state directory: whoever repairs goes by the same one.
 """
+_MARK = re.compile(r"(?P<lab>[0-9]{1,10})-(?P<ticks>[0-9]{1,20})-(?P<place>[0-9a-f]{8})")
 
 
 def mark() -> str:
@@ -50,10 +52,10 @@ def orphans(accounts: Collection[int], proc: Path = Path("/proc")) -> dict[str, 
                 continue
             for word in (proc / str(pid) / "environ").read_bytes().decode(errors="replace").split("\0"):
                 name, _, value = word.partition("=")
-                lab, *rest = value.split("-")
-                if name == VARIABLE and lab.isdecimal() and rest[1:] == [_place()]:
-                    there = everyone.get(int(lab))
-                    if there is None or str(there.started_ticks) != rest[0]:
+                said = _MARK.fullmatch(value) if name == VARIABLE else None  # the process may have written it itself
+                if said and said["place"] == _place():
+                    there = everyone.get(int(said["lab"]))
+                    if there is None or str(there.started_ticks) != said["ticks"]:
                         found.setdefault(value, []).append(pid)
     return found
 

@@ -272,7 +272,7 @@ class MemoryNodes(HostFactor):
             text = (self.root / f"proc/{pid}/numa_maps").read_text(encoding="utf-8", errors="replace")
         except OSError:
             return None
-        policies = {words[1] for line in text.splitlines() if len(words := line.split()) > 1}
+        policies = {words[1] for line in text.split("\n") if len(words := line.split()) > 1}
         if policies == {"default"}:
             return cpus.ALL
         bound = {policy.removeprefix("bind:") for policy in policies if policy.startswith("bind:")}

@@ -5,20 +5,23 @@ ours: tokens of the user's shell are not a program's business, and libpq's would
 """
 
 import contextlib
+import math
 import os
 import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO
 
 from pgassay import children
 from pgassay.bench.errors import BenchError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Account
-from pgassay.bench.running import Completed
+from pgassay.bench.running import PRINTED_BYTES_MAX, Completed
 from pgassay.host import _launch
 from pgassay.host.accounts import groups_of, may_read
 from pgassay.host.keeper import VARIABLE, mark
@@ -27,6 +30,8 @@ from pgassay.host.staging import Stage
 
 GRACE_S = 10.0
 """How long a program may take to end after SIGTERM."""
+_LOOK_S = 0.25
+"""How often it is looked how much a program has printed."""
 
 
 class LocalRunning:
@@ -107,10 +112,14 @@ class LocalRunner:
     ) -> Completed:
         """Run to the end; see `bench.running.Runner.run`."""
         with contextlib.ExitStack() as stack:
-            given: int | IO[bytes] = subprocess.DEVNULL if input_text is None else subprocess.PIPE
+            given: int | IO[bytes] = subprocess.DEVNULL
+            if input_text is not None:
+                given = stack.enter_context(_unnamed(input_text.encode()))
             if input_file is not None:
                 given = stack.enter_context(input_file.open("rb"))
-            taken = subprocess.PIPE if stdout is None else stack.enter_context(stdout.open("wb"))
+            # No pipes: a process that the program leaves behind holds them open, and what they bring has no end.
+            complaint, said = (stack.enter_context(_unnamed()) for _ in range(2))
+            taken = said if stdout is None else stack.enter_context(stdout.open("wb"))
             words, variables, stage = self._staged(command, environment, files, None, privileged)
             if stage is not None:
                 stack.callback(stage.close)
@@ -118,21 +127,17 @@ class LocalRunner:
                 self._launched(words, privileged, signal.SIGTERM),
                 stdin=given,
                 stdout=taken,
-                stderr=subprocess.PIPE,
+                stderr=complaint,
                 env=variables,
                 cwd=self._directory(directory, privileged),
                 start_new_session=True,
             )
             try:
-                text = None if input_text is None else input_text.encode()
-                said, complaint = process.communicate(text, timeout=timeout_s)
-            except subprocess.TimeoutExpired:
-                _abandon(process)
-                raise TimeoutError(f"{command[0]} did not end within {timeout_s} s") from None
+                _await_bounded(process, command[0], (said, complaint), timeout_s)
             except BaseException:
                 _abandon(process)
                 raise
-        printed, complained = (each.decode(errors="replace") for each in (said or b"", complaint))
+            printed, complained = map(_printed, (said, complaint))
         if stage is not None:
             printed, complained = stage.told(printed), stage.told(complained)
         return Completed(tuple(command), process.returncode, printed, complained)
@@ -238,8 +243,47 @@ def _await_end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
         os.close(descriptor)
 
 
+def _await_bounded(
+    process: "subprocess.Popen[bytes]", name: str, printed: Sequence[IO[bytes]], timeout_s: float | None
+) -> None:
+    """Until it has ended; raises `TimeoutError`, and `BenchError` for one that prints without end."""
+    deadline = math.inf if timeout_s is None else time.monotonic() + timeout_s
+    while True:
+        ended = process.poll() is not None
+        if any(os.fstat(each.fileno()).st_size > PRINTED_BYTES_MAX for each in printed):
+            raise BenchError(f'program "{name}" printed more than {PRINTED_BYTES_MAX >> 20} MB, and was ended')
+        if ended:
+            return
+        left_s = deadline - time.monotonic()
+        if left_s <= 0:
+            raise TimeoutError(f"{name} did not end within {timeout_s} s")
+        _await_end(process, min(left_s, _LOOK_S))
+        if not hasattr(os, "pidfd_open"):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(min(left_s, _LOOK_S))
+
+
+def _unnamed(contents: bytes = b"") -> IO[bytes]:
+    """A file without a name, in memory where the system has such files: a full drive keeps no program from printing."""
+    if hasattr(os, "memfd_create"):
+        file: IO[bytes] = os.fdopen(os.memfd_create("text"), "w+b")
+    else:
+        file = TemporaryFile()  # noqa: SIM115 (the caller closes it)
+    file.write(contents)
+    file.seek(0)
+    return file
+
+
+def _printed(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(PRINTED_BYTES_MAX).decode(errors="replace")
+
+
 def _text(path: Path) -> str:
-    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
+    if not path.exists():
+        return ""
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(PRINTED_BYTES_MAX)
 
 
 def _signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
@@ -290,9 +334,6 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
             _signal(each, signal.SIGCONT)
     _await_or_kill(process, 1.0)
     end_all(family, 1.0)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
 
 
 def _among(process: Process, family: Sequence[Process]) -> bool:

@@ -16,6 +16,7 @@ from typing import BinaryIO
 
 from pgassay import scratch
 from pgassay.bench.places import Account
+from pgassay.bench.running import PRINTED_BYTES_MAX
 from pgassay.files import Directory, UntrustedError
 from pgassay.host.accounts import barrier, may_read
 
@@ -79,7 +80,9 @@ class Stage:
         return _replaced(text, {theirs: ours for ours, theirs in self.paths.items()})
 
     def rewrite(self, path: Path) -> None:
-        """The same in a file of ours that the program printed to."""
+        """The same in a file of ours that the program printed to, unless it is one without end."""
+        if path.stat().st_size > PRINTED_BYTES_MAX:
+            return
         before = path.read_text(encoding="utf-8", errors="surrogateescape")
         after = self.told(before)
         if after != before:

@@ -105,7 +105,7 @@ def _on_every_core(endpoint: Endpoint, works: Sequence[_Work]) -> None:
     import psycopg
 
     def one(work: _Work) -> None:
-        with psycopg.connect(endpoint.conninfo(), autocommit=True, options="") as connection:
+        with endpoint.connect(autocommit=True) as connection:
             work(connection)
 
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:

@@ -458,7 +458,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
 
         try:
             with (
-                psycopg.connect(server.endpoint.conninfo(), options="") as connection,
+                server.endpoint.connect() as connection,
                 connection.transaction(),
                 connection.cursor() as cursor,
             ):

@@ -42,7 +42,7 @@ def measure(endpoint: Endpoint) -> NetworkPath:
     import psycopg
 
     try:
-        with psycopg.connect(endpoint.conninfo(), options="", autocommit=True) as connection:
+        with endpoint.connect(autocommit=True) as connection:
             execute = connection.pgconn.exec_
             trips_ns = list(_until(lambda: _trip_ns(execute), UNTIMED + TRIPS))[UNTIMED:]
             return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), CLOCKS)))

@@ -24,6 +24,10 @@ from pgassay.load.options import ALL, NODE, REST, PlacedOptions
 
 POLL_S = 5.0
 """How often a run under way is looked at."""
+PRINTED_BYTES_MAX = 32 << 20
+"""Of a load: it is read line by line, several times. A script may print without end (`\\shell`)."""
+_LOOK_S = 1.0
+"""How often it is looked how much it has printed."""
 OVERRUN_S = 60.0
 """How much longer than asked a timed run may take to end (a checkpoint, a late fsync)."""
 SHORT_SHARE = 0.95
@@ -91,29 +95,39 @@ def watch(
     name = Path(arguments[0]).name
     endpoint = server.client_endpoint
     keys = endpoint.network.files if endpoint.network else ()
+    printed = output / f"{source}.out", output / f"{source}.err"
     running = runner.start(
         arguments,
-        stdout=output / f"{source}.out",
-        stderr=output / f"{source}.err",
+        stdout=printed[0],
+        stderr=printed[1],
         environment={**endpoint.environment(), **(environment or {})},
         placement=placement,
         files=(*keys, *files),
         output=output,
     )
     gone_since_ns: int | None = None
+    looked_ns = started_ns
     try:
         while True:
             try:
-                return running.wait(POLL_S), {}
+                return running.wait(_LOOK_S), {}
             except TimeoutError:
                 now_ns = clock.monotonic_ns()
-            gone_since_ns = None if server.alive() else (gone_since_ns or now_ns)
-            problem = overdue(name, duration_s, now_ns - started_ns)
-            if gone_since_ns is not None and now_ns - gone_since_ns > _DEAD_PATIENCE_S * 1e9:
-                problem = {"server_gone": f"the server was gone and {name} did not end"}
+            problem = _endless(name, printed)
+            if now_ns - looked_ns >= POLL_S * 1e9:
+                looked_ns = now_ns
+                gone_since_ns = None if server.alive() else (gone_since_ns or now_ns)
+                problem = problem or overdue(name, duration_s, now_ns - started_ns)
+                if gone_since_ns is not None and now_ns - gone_since_ns > _DEAD_PATIENCE_S * 1e9:
+                    problem = {"server_gone": f"the server was gone and {name} did not end"}
             if problem:
                 running.terminate()
-                return running.wait(), problem
+                done = running.wait()
+                for each in printed:
+                    if each.exists() and each.stat().st_size > PRINTED_BYTES_MAX:
+                        os.truncate(each, PRINTED_BYTES_MAX)
+                        done = replace(done, stdout="", stderr="")  # nothing of it is parsed
+                return done, problem
     except BaseException:
         with suppress(ClientLostError):  # what is raised already says why
             running.terminate()
@@ -137,6 +151,13 @@ def overdue(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str
     if duration_s is None or elapsed_ns / 1e9 <= duration_s + OVERRUN_S:
         return {}
     return {"overran": f"{name} did not end {OVERRUN_S:.0f} s after its {duration_s} s"}
+
+
+def _endless(name: str, printed: Sequence[Path]) -> dict[str, str]:
+    """Has it printed more than is read?"""
+    if not any(each.exists() and each.stat().st_size > PRINTED_BYTES_MAX for each in printed):
+        return {}
+    return {"endless_output": f"{name} printed more than {PRINTED_BYTES_MAX >> 20} MB"}
 
 
 def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:

@@ -84,7 +84,7 @@ def huge_pages_status(server: Server) -> str | None:
 def status_of_map(smaps: str) -> str:
     """Does any shared mapping of /proc/pid/smaps lie in pages larger than the base page?"""
     shared = False
-    for line in smaps.splitlines():
+    for line in smaps.split("\n"):
         if re.match(r"^[0-9a-f]+-[0-9a-f]+ ", line):
             shared = line.split(" ", 2)[1].endswith("s")
         elif shared and line.startswith("KernelPageSize:") and int(line.split()[1]) >= 1024:

@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay import scratch
+from pgassay import scratch, untrusted
 from pgassay.bench.errors import ClusterError
 from pgassay.bench.places import Account
 from pgassay.files import Directory, UntrustedError
@@ -62,7 +62,7 @@ def require_mark(directory: Path) -> Marker:
     """The marker of a cluster of ours; raises `ClusterError` for every other directory."""
     try:
         with Directory.open(directory) as cluster:
-            return Marker(**json.loads(cluster.read(MARKER_FILE)))
+            return Marker(**untrusted.json(cluster.read(MARKER_FILE)))
     except (FileNotFoundError, NotADirectoryError, UntrustedError):
         raise ClusterError(
             f'directory "{directory}" was not made by pgassay, and is left alone',
@@ -109,7 +109,7 @@ def abandoned(directory: Path) -> bool:
     """Did the process that used `directory` end without saying so? False where no file says anything."""
     try:
         with Directory.open(directory) as opened:
-            owner = json.loads(opened.read(OWNER_FILE))
+            owner = untrusted.json(opened.read(OWNER_FILE))
         pid, ticks, boot = int(owner["pid"]), owner["started_ticks"], str(owner["boot"])
     except (OSError, UntrustedError, ValueError, KeyError, TypeError):
         return False

@@ -1,7 +1,7 @@
 """A running private server: its one connection, its log, and its end: fast, then immediate, then by force.
 
 Signals are those of the manual, "Shutting Down the Server": SIGINT fast, SIGQUIT immediate. psycopg is imported when
-the first connection is made; its `options` are given empty so that a PGOPTIONS of the user's shell does not leak in.
+the first connection is made.
 """
 
 import contextlib
@@ -184,9 +184,7 @@ class Session:
 
         if self._connection is None or self._connection.closed:
             try:
-                self._connection = psycopg.connect(
-                    self._endpoint.conninfo(), autocommit=True, prepare_threshold=None, options=""
-                )
+                self._connection = self._endpoint.connect(autocommit=True, prepare_threshold=None)
             except psycopg.Error as error:
                 raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
         return self._connection

@@ -60,7 +60,7 @@ def parse_times(stat: str) -> ProcessTimes:
 def parse_table(text: str, separator: str = ":") -> dict[str, int]:
     """`Name: 123 kB` lines (status, io) or `name 123` lines (vmstat): the whole number that each begins with."""
     found = {}
-    for line in text.splitlines():
+    for line in text.split("\n"):
         name, _, rest = line.partition(separator)
         number = re.match(r"\s*(\d+)", rest)
         if number:

@@ -122,8 +122,7 @@ def values_by_source(views: Sequence[View], row: Sequence[float | None] | None) 
 class Session:
     """One connection for all statistics; prepared statements; a lost one is replaced at the next question.
 
-    psycopg is imported when the first connection is made. `options` is given empty so that a PGOPTIONS of the user's
-    shell does not leak in.
+    psycopg is imported when the first connection is made.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -136,7 +135,7 @@ class Session:
 
         try:
             if self._connection is None or self._connection.closed:
-                self._connection = psycopg.connect(self._endpoint.conninfo(), autocommit=True, options="")
+                self._connection = self._endpoint.connect(autocommit=True)
             return self._connection.execute(sql, prepare=True).fetchone()
         except psycopg.Error:
             self.close()

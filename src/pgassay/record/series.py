@@ -16,7 +16,7 @@ import polars as pl
 
 from pgassay.record.disk import Disk
 from pgassay.record.errors import damaged
-from pgassay.record.values import FORMAT
+from pgassay.record.values import AMOUNT_MAX, FORMAT
 
 FORMAT_KEY = "pgassay.format"
 SCHEMA = pl.Schema(
@@ -110,7 +110,10 @@ def unpanicked() -> Iterator[None]:
 
 
 def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
-    """All rows of these Parquet files, lazily; raises `DamagedError` when one is missing."""
+    """All rows of these Parquet files, lazily; raises `DamagedError` when one is missing.
+
+    A value that cannot be squared and summed was not measured: it is null.
+    """
     if not paths:
         return pl.LazyFrame(schema=SCHEMA)
     for path in paths:
@@ -119,8 +122,11 @@ def scan(disk: Disk, paths: Sequence[Path], run: Path) -> pl.LazyFrame:
     sources = [disk.source(path) for path in paths]
     real = [source for source in sources if isinstance(source, Path)]
     if len(real) == len(sources):
-        return pl.scan_parquet(real)
-    return pl.scan_parquet([source for source in sources if isinstance(source, bytes)])
+        rows = pl.scan_parquet(real)
+    else:
+        rows = pl.scan_parquet([source for source in sources if isinstance(source, bytes)])
+    measured = pl.col("value").is_nan() | (pl.col("value").abs() <= AMOUNT_MAX)
+    return rows.with_columns(pl.when(measured).then(pl.col("value")).alias("value"))
 
 
 def collected(

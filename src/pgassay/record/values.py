@@ -31,8 +31,9 @@ TRIALS_MAX = 999_999
 Count = Annotated[int, Meta(ge=0, le=TRIALS_MAX)]
 Moment = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 """In ns since the epoch: to the year 2262."""
-Amount = Annotated[float, Meta(ge=-1e30, le=1e30)]
-"""A value that can be squared and summed; greater ones were not measured."""
+AMOUNT_MAX = 1e30
+"""What can be squared and summed; greater values were not measured."""
+Amount = Annotated[float, Meta(ge=-AMOUNT_MAX, le=AMOUNT_MAX)]
 Seconds = Annotated[float, Meta(ge=-1e10, le=1e10)]
 """A length of up to three centuries; a clock that was set back makes it negative."""
 

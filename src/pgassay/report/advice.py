@@ -197,8 +197,13 @@ def _early_advice(case: Case, subjects: Sequence[str], text: Text) -> str:
     if case.disturbed is not None and 2 * case.disturbed.discarded >= case.disturbed.trials:
         return f"run it again while the machine is quiet: it takes {more}"
     if case.finished:
-        return f"run it again with a larger --budget or --blocks: it takes {more}"
+        return f"{going_on(case.extensible)}: it takes {more}"
     return f"{'pgassay resume goes on with it' if case.interrupted else 'the run has not ended'}: it takes {more}"
+
+
+def going_on(extensible: bool) -> str:
+    """How a finished run gets the blocks that a verdict takes."""
+    return "pgassay resume RUN --more TIME goes on with it" if extensible else "run it again with larger --blocks"
 
 
 def _time(seconds: float | None, text: Text) -> str:

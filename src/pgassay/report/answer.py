@@ -151,6 +151,8 @@ def _provisional(case: Case, effect: Effect, text: Text) -> str:
     """What blocks show that are too few for a verdict: their mean, and the least and the greatest of them."""
     amount = _phrased(case, case.primary, [effect], [_value(case.primary, effect, text)], text)
     seen = [value for _, value in effect.contrasts]
+    if len(seen) == 1:
+        return f"with {place_of(effect)} {amount}"
     span = _span(min(seen), max(seen), effect.scale, case.primary, text, f"blocks of {effect.place.name}")
     return f"with {place_of(effect)} {amount} (blocks {span})"
 
@@ -402,8 +404,11 @@ def _costs(case: Case, subjects: Sequence[str], text: Text) -> str:
     """Other responses that moved, with the subjects that they moved with."""
     parts = []
     for names, moved in _together(case, subjects):
-        said = joined([_phrased(case, response, [each[0] for each in every], _values(response, every, text), text)
-                       for response, every in moved])  # fmt: skip
+        phrases = [
+            _phrased(case, response, [each[0] for each in every], _values(response, every, text), text)
+            for response, every in moved
+        ]
+        said = "; ".join(phrases) if any("," in each for each in phrases) else joined(phrases)
         alone = len({each.effect.treatment for each in case.verdicts}) == 1
         parts.append(said if alone else f"with {listed(names)} {said}")
     still = [of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]

@@ -94,6 +94,8 @@ class Case:
     objections: Sequence[str] = ()
     imported: bool = False
     finished: bool = True
+    extensible: bool = True
+    """May `pgassay resume RUN --more` take a finished run as far as a verdict?"""
     interrupted: bool = False
     work: str = "transaction"
     fresh: bool = False

@@ -21,7 +21,7 @@ from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.journal import Kind as Entry
 from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
 from pgassay.report.adoption import crash_risks, durability_traded
-from pgassay.report.advice import by_thresholds
+from pgassay.report.advice import by_thresholds, going_on
 from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
 from pgassay.report.section import Badges, Block, Section, Sentences, Surface
@@ -124,6 +124,7 @@ def case_of(findings: "Findings") -> Case:
         objections=findings.objections(findings.primary) if findings.imported else (),
         imported=bool(findings.imported),
         finished=findings.finished,
+        extensible=extensible(findings),
         interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
@@ -131,6 +132,13 @@ def case_of(findings: "Findings") -> Case:
         checkpoint_s=_checkpoint_s(findings),
         varied=[*study.conditions, *study.covariates],
     )
+
+
+def extensible(findings: "Findings") -> bool:
+    """Not where hosts of a fleet ran it, nor where fewer blocks were planned for than a verdict takes."""
+    design = findings.study.design
+    hosts = any(trial.host for trial in findings.trials)
+    return not hosts and (design.horizon or design.blocks_max) >= FIRST_LOOK
 
 
 def _full_speed(findings: "Findings") -> bool:
@@ -351,7 +359,7 @@ def _then(findings: "Findings", text: Text) -> str:
     if most < FIRST_LOOK and findings.finished and not findings.imported:
         more = FIRST_LOOK - most
         blocks = f"{text.count(more, 'more blocks')} more {plural('block', more)}"
-        return f"run it again with a larger --budget or --blocks: it takes at least {blocks}"
+        return f"{going_on(extensible(findings))}: it takes at least {blocks}"
     bends = []
     for each in findings.scalings:
         kink = each.usable_kink

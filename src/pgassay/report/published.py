@@ -389,6 +389,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         blocks_max=study.design.blocks_max,
         verdict=_verdict(findings, effect) if baseline == findings.baseline else None,
         repeatable=not findings.imported,
+        points=response is not None and response.unit == "share",
     )
     return replace(found, why=_why(findings, found, effect, baseline or findings.baseline))
 
@@ -441,7 +442,13 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
         refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
         effect = replace(effect, refused=next(filter(None, refusals), ""))
-        marked = claims.judge(claim, effect, blocks_max=study.design.blocks_max, repeatable=not findings.imported)
+        marked = claims.judge(
+            claim,
+            effect,
+            blocks_max=study.design.blocks_max,
+            repeatable=not findings.imported,
+            points=response.unit == "share" and not claim.per,
+        )
         marks.append((marked, effect))
     found = claims.weakest(claim, marks)
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")

@@ -1,5 +1,7 @@
 """How long a run goes on at most, for a terminal and for its live page."""
 
+from math import inf
+
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.study.model import Study
@@ -15,27 +17,31 @@ class Remaining:
         self._design = study.design
         self._arms = len(study.arms)
         self._lengths_s: list[float] = []
-        self._used_s = 0.0
+        self.used_s = 0.0
         self._block = self._in_block = 0
 
     def add(self, record: TrialRecord) -> None:
         """A trial has ended."""
         self._lengths_s.append(record.length_s)
-        self._used_s += record.length_s
+        self.used_s += record.length_s
         self._in_block = self._in_block + 1 if record.block == self._block else 1
         self._block = record.block
 
     def used(self, seconds: float) -> None:
         """So much of the budget is gone, preparations included."""
-        self._used_s = seconds
+        self.used_s = seconds
 
     def drop(self) -> None:
         """An arm has left."""
         self._arms -= 1
 
-    def __str__(self) -> str:
+    @property
+    def left_s(self) -> float:
+        """Seconds at most, by the blocks and by the budget; infinite while nothing is known of either."""
         trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
-        left_s = trials * sum(self._lengths_s) / max(1, len(self._lengths_s))
-        if self._design.budget_s is not None:
-            left_s = min(left_s, max(0.0, self._design.budget_s - self._used_s))
-        return f"at most {words.duration(left_s)} left" if left_s > 0.0 else ""
+        lengths_s, budget_s = self._lengths_s, self._design.budget_s
+        by_blocks = trials * sum(lengths_s) / len(lengths_s) if lengths_s else inf
+        return by_blocks if budget_s is None else min(by_blocks, max(0.0, budget_s - self.used_s))
+
+    def __str__(self) -> str:
+        return f"at most {words.duration(self.left_s)} left" if 0.0 < self.left_s < inf else ""

@@ -144,7 +144,7 @@ def _blocks(findings: "Findings") -> Iterator[Block]:
 
 def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
     at = f"{place.place}: " if named and place.place else ""
-    lost = f"; {place.lost} more were left out, for all of them" if place.lost else ""
+    lost = f"; {place.lost} more {'was' if place.lost == 1 else 'were'} left out, for all of them" if place.lost else ""
     yield (
         f"{at}the servers of a block lived at once and took turns: {place.rounds - place.lost} rounds in"
         f" {words.counted(place.blocks, 'block')}, each with a slice of every server{lost}"

@@ -132,6 +132,9 @@ def effect(effect: Effect, response: Response) -> str:
             return "no interval yet"
         seen = [value for _, value in effect.contrasts]
         shown = interval(effect.estimate, min(seen), max(seen), effect.scale, response)
+        if len(seen) == 1:
+            value, _, rest = shown.partition(" [")
+            return f"{value}{rest.partition(']')[2]}, {PROVISIONAL}"
         return f"{shown.replace(' [', ' (blocks ').replace(', ', ' to ').replace(']', ')')}, {PROVISIONAL}"
     return interval(effect.estimate, effect.low, effect.high, effect.scale, response)
 

@@ -76,7 +76,7 @@ class Agreeing:
 def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Facts(Version(17, 1, "17.1"), "712", False, "me", True, True, True, True, True, True, 100, None)
     ours = "pgassay.postgres.attached"
-    monkeypatch.setattr(f"{ours}.address.resolve", lambda dsn, environment: ENDPOINT)
+    monkeypatch.setattr(f"{ours}.attachment.resolve", lambda dsn, environment: ENDPOINT)
     monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
     monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
     monkeypatch.setattr(f"{ours}.facts.others", lambda sql: (Client(1, "app", "shop", "app", "client backend"),))

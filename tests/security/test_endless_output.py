@@ -1,0 +1,51 @@
+"""A text of a stranger's may print without end, or leave a process that holds what it prints to: neither stops us."""
+
+import os
+import signal
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+
+from pgassay.bench.errors import BenchError
+from pgassay.bench.server import Server
+from pgassay.host import runner, staging
+from pgassay.host.clock import SystemClock
+from pgassay.load import program
+from pgassay.testing import real
+
+MOST = 1 << 20
+LIMITED = (runner, staging, program)
+
+
+@pytest.fixture(autouse=True)
+def _little(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in LIMITED:
+        monkeypatch.setattr(module, "PRINTED_BYTES_MAX", MOST)
+
+
+@pytest.mark.parametrize("to", ["", ">&2"])
+def test_a_program_that_prints_without_end_is_ended(to: str) -> None:
+    with pytest.raises(BenchError, match="printed more than 1 MB"):
+        real.runner().run(["sh", "-c", f"exec yes {to}"])
+
+
+def test_what_a_program_leaves_behind_keeps_nobody_waiting() -> None:
+    began = time.monotonic()
+    done = real.runner().run(["sh", "-c", "sleep 1000 & echo $! >&2; cat"], input_text="said\n")
+    os.kill(int(done.stderr), signal.SIGKILL)  # it is still there
+    assert done.stdout == "said\n"
+    assert time.monotonic() - began < 900, "a wait for the process that was left takes longer"
+
+
+@pytest.mark.parametrize("stream", ["out", "err"])
+def test_a_load_that_prints_without_end_is_ended(tmp_path: Path, stream: str) -> None:
+    endpoint = SimpleNamespace(network=None, environment=dict)
+    server = cast("Server", SimpleNamespace(client_endpoint=endpoint, alive=lambda: True))
+    words = ["sh", "-c", "exec yes" if stream == "out" else "exec yes >&2"]
+    done, problems = program.watch(real.runner(), SystemClock(), server, words, tmp_path, "load", None)
+    assert problems == {"endless_output": "sh printed more than 1 MB"}
+    assert done.stdout == done.stderr == "", "it would take minutes to look for results in it"
+    assert (tmp_path / f"load.{stream}").stat().st_size == MOST
