@@ -131,7 +131,7 @@ def with_precision(found: Verdict, effect: Effect, response: Response, precision
     return replace(found, precise=half <= margin(effect.baseline_mean, response, precision))
 
 
-def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:
+def imported_verdict(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:
     """The verdict `found` on runs that somebody else made: none where lint objects, and nobody can add blocks to them.
 
     `objections` are lint's reasons against the whole comparison, each with its code.

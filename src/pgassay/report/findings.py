@@ -19,7 +19,7 @@ from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.lint import lint
 from pgassay.analysis.observations import Layout, ResponseColumn, Summary, summarise
 from pgassay.analysis.steadiness import TrialCourse
-from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, imported_verdict, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
 from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
@@ -271,7 +271,7 @@ class Findings:
         resolution, most = design.resolution, design.blocks_max
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
-            return of_others(found, effect, self.objections(response))
+            return imported_verdict(found, effect, self.objections(response))
         return likeness.labelled(self, service_times.labelled(self.study, response, effect, found, self.service_errors))
 
     def objections(self, response: Response) -> Sequence[str]:
