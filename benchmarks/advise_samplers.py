@@ -14,10 +14,9 @@ import optuna
 from optuna.samplers import BaseSampler, CmaEsSampler, GPSampler, RandomSampler, TPESampler
 
 from pgassay.advise.budget import BATCH
-from pgassay.advise.constraints import Limits
 from pgassay.advise.search import GUESSES, Search
 from pgassay.advise.smoothing import Gains, expected, hopeful, promising
-from pgassay.advise.space import Configuration, Dimension, Space
+from pgassay.advise.space import Configuration, Dimension, Limits, Space
 
 HALF = "tpe and process"
 GP, CMA_ES = "gaussian process", "cma-es"

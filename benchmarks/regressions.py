@@ -22,7 +22,7 @@ from statistics import fmean
 import numpy as np
 
 from pgassay.analysis import bisection
-from pgassay.analysis.bisection import Seen
+from pgassay.analysis.bisection import Measured
 from pgassay.analysis.boundaries import fixed_critical
 
 HORIZON = 100
@@ -74,12 +74,12 @@ class Told:
     covered: bool = False
 
 
-def good_against_bad(history: History) -> list[Seen] | None:
+def good_against_bad(history: History) -> list[Measured] | None:
     """Blocks of the bad commit until the difference is known well enough; None if none is ever shown."""
-    seen: list[Seen] = []
+    seen: list[Measured] = []
     mean = bisection.difference([], HORIZON)
     while len(seen) < HORIZON and not bisection.measured(mean):
-        seen.append(Seen(history.last, history.block(history.last)))
+        seen.append(Measured(history.last, history.block(history.last)))
         mean = bisection.difference([each.contrast for each in seen], HORIZON)
     return seen if bisection.shown(mean) else None
 
@@ -103,7 +103,7 @@ def by_probability(history: History, slowdown: float) -> Told:
             )
         asked = bisection.next_block(last, seen, known)
         assert asked is not None
-        seen.append(Seen(asked.commit, history.block(asked.commit, asked.beside), asked.beside))
+        seen.append(Measured(asked.commit, history.block(asked.commit, asked.against), asked.against))
     return Told(0, history.blocks, first)
 
 

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from pgassay.advise.elimination import Compared
-from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Space
+from pgassay.advise.task import Question, document
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import verdict
-from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, horizon_of, ruled
-from pgassay.design.schedule import RULE, Drop, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import RULE, Drop, FinishedTrial, History, RunTrial, Stop, between_blocks, next_decision
 from pgassay.design.stopping import effects_of, verdicts_of
 from pgassay.lab.run import write_study
 from pgassay.study.model import SEQUENTIAL

@@ -22,8 +22,8 @@ from pgassay.advise.asking import (
 from pgassay.advise.failures import broken
 from pgassay.advise.folder import SavedTask, begin, read
 from pgassay.advise.knowledge import known_settings
-from pgassay.advise.question import Question, document
 from pgassay.advise.space import Configuration, Machine, Space, space_of
+from pgassay.advise.task import Question, document
 from pgassay.bench.errors import NotSettableError, SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor

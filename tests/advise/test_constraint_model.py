@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget
-from pgassay.advise.constraint_model import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
+from pgassay.advise.smoothing import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.text import headline

@@ -5,9 +5,8 @@ from dataclasses import replace
 from benchmarks.advise import LIMITS, Server, space_with
 from pgassay.advise import failures, screening
 from pgassay.advise.asking import settings_of
-from pgassay.advise.constraints import Limits
 from pgassay.advise.failures import Cause, Failure, gathered, lowered
-from pgassay.advise.space import Machine, space_of
+from pgassay.advise.space import Limits, Machine, space_of
 from pgassay.advise.text import render, values
 from pgassay.advise.walk import walk
 from pgassay.report.section import Table

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget
-from pgassay.advise.fallback import ITS_LINES, TAKEN, Apart
 from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.proof import ITS_LINES, TAKEN, Apart
 from pgassay.advise.screening import FIRST_LEVEL, LINES, SECOND_LEVEL
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Task

@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
-from pgassay.advise.constraint_model import kept_limits, probability
-from pgassay.advise.constraints import Limits
 from pgassay.advise.front import Standing, dominates, front_of, judged, picked, without_lines
-from pgassay.advise.smoothing import Batches, promising
-from pgassay.advise.space import Configuration
+from pgassay.advise.smoothing import Batches, kept_limits, probability, promising
+from pgassay.advise.space import Configuration, Limits
 from pgassay.advise.task import PointTrials, Task
 from pgassay.advise.text import chance, line_standing, standing
 from pgassay.analysis.observations import Observation

@@ -12,9 +12,9 @@ from benchmarks.advise_front import OBJECTIVES, ThreeServer, TwoServer, area, fr
 from benchmarks.advise_front import THREE as RESPONSES
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
-from pgassay.advise.constraint_model import SURE
 from pgassay.advise.front import judged
 from pgassay.advise.page import point_rows, points_drawing, sections
+from pgassay.advise.smoothing import SURE
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
 from pgassay.advise.text import auto_confs, headline, line_standing, render, values

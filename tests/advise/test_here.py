@@ -9,8 +9,8 @@ import pytest
 
 from pgassay.advise.asking import CheckSettings, barred, built, require_levels, settings_of
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
-from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, Space, space_of
+from pgassay.advise.task import Question
 from pgassay.bench.errors import SettingError
 from pgassay.errors import UsageError
 from pgassay.host.factors import NO_ROOT

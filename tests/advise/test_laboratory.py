@@ -9,12 +9,10 @@ import pytest
 
 from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN, amounts
-from pgassay.advise.constraints import Limits
 from pgassay.advise.laboratory import RealLaboratory, play_once
 from pgassay.advise.page import configurations
-from pgassay.advise.question import Question, document, names_of
-from pgassay.advise.space import Machine, space_of
-from pgassay.advise.task import Task
+from pgassay.advise.space import Limits, Machine, space_of
+from pgassay.advise.task import Question, Task, document, names_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.run import WrittenStudy, journalled, write_study
 from pgassay.lab.runner import Watcher

@@ -6,12 +6,10 @@ from pathlib import Path
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget, robust
-from pgassay.advise.constraints import Limits
 from pgassay.advise.page import sections
-from pgassay.advise.question import Question, at_conditions, document
 from pgassay.advise.robust import Condition, Standing, conditions_of, judged, possible
-from pgassay.advise.space import Configuration
-from pgassay.advise.task import Task
+from pgassay.advise.space import Configuration, Limits
+from pgassay.advise.task import Question, Task, at_conditions, document
 from pgassay.advise.text import plan, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.lab.run import write_study

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from pgassay.advise import screening
-from pgassay.advise.constraints import Limits, allowed
 from pgassay.advise.knowledge import Scale, Setting, known_settings
 from pgassay.advise.screening import Standing
-from pgassay.advise.space import Configuration, Machine, Space, space_of
+from pgassay.advise.space import Configuration, Limits, Machine, Space, allowed, space_of
 from pgassay.errors import UsageError
 
 LIMITS = Limits(16 << 30, 4)

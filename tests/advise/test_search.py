@@ -4,10 +4,9 @@ from math import log
 
 import pytest
 
-from pgassay.advise.constraints import Limits, allowed
 from pgassay.advise.knowledge import Scale, Setting, known_settings
 from pgassay.advise.search import Search
-from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.space import Configuration, Limits, Machine, Space, allowed, index_of, space_of
 
 LIMITS = Limits(64 << 30, 4)
 

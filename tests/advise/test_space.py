@@ -4,9 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.advise.constraints import Limits, allowed, objections, require_room, within
 from pgassay.advise.knowledge import Scale, Setting, known_settings
-from pgassay.advise.space import Configuration, Machine, Space, index_of, space_of
+from pgassay.advise.space import (
+    Configuration,
+    Limits,
+    Machine,
+    Space,
+    allowed,
+    index_of,
+    objections,
+    require_room,
+    space_of,
+    within,
+)
 from pgassay.errors import UsageError
 
 KNOWN = known_settings()

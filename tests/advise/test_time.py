@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, fallback, lines
+from pgassay.advise import budget, lines, proof
 from pgassay.advise.budget import BLOCKS_MIN, Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.laboratory import usual_s
@@ -88,7 +88,7 @@ def test_the_lines_of_what_did_better_are_counted_as_they_are_played() -> None:
         arms = 1 + len({asked.space.start, taken, asked.space.rule_of_thumb, left})
         proof_s = trial_s * BLOCKS_MIN * (1 + 2 * arms)
         pairs_s = trial_s * 2 * budget.taken_pairs(2)
-        assert fallback._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
+        assert proof._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
 
 
 def test_what_was_spent_before_is_gone_of_the_budget() -> None:

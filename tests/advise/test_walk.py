@@ -7,10 +7,10 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
-from pgassay.advise.constraint_model import LimitChance
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.explain import explain
 from pgassay.advise.screening import Standing
+from pgassay.advise.smoothing import LimitChance
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
 from pgassay.advise.text import auto_confs, headline, render, values

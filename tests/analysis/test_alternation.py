@@ -126,7 +126,6 @@ def test_shares_by_hand() -> None:
     assert found.instance == pytest.approx(0.0175)
     # Rounds' means 0.1, 0 and 0.15, 0.25: mean square 2 · 0.01 / 2 = 0.01, so nothing above the slices'.
     assert found.machine == pytest.approx(0.0)
-    assert found.contrast_with(2) == pytest.approx(found.contrast)
     assert found.residual is None
 
 

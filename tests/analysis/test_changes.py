@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.analysis.changes import LEAST, changes, partition
+from pgassay.analysis.seconds import LEAST, changes, partition
 
 
 def cost(values: np.ndarray, cuts: tuple[int, ...], penalty: float) -> float:

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.capacities import Capacity
-from pgassay.analysis.diagnosis import Cause, Evidence, diagnose
+from pgassay.analysis.capacities import Capacity, Cause, Evidence, diagnose
 
 FLUSHES = Capacity("disk_flushes_per_transaction", "flushing the device", 2000.0, "measured")
 WRITES = Capacity("disk_written_bytes_per_transaction", "writing to the device", 500e6, "measured")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm  # type: ignore[import-untyped]
 
-from pgassay.analysis.drift import Moment, drift
+from pgassay.analysis.hosts import Moment, drift
 
 
 def moments(slope: float, noise: float, seed: int = 1) -> list[Moment]:
@@ -29,7 +29,7 @@ def test_a_planted_slope_is_found_and_the_interval_is_that_of_least_squares() ->
     assert found.per_day == pytest.approx(oracle.params[0])
     assert (found.low, found.high) == pytest.approx(tuple(oracle.conf_int(0.05)[0]))
     assert found.low < 0.02 < found.high
-    assert found.told
+    assert found.shown
     assert found.span_days == pytest.approx(9.75)
 
 
@@ -37,11 +37,11 @@ def test_hosts_that_differ_and_join_later_are_no_drift() -> None:
     found = drift(moments(0.0, 0.01))
     assert found is not None
     assert abs(found.per_day) < 0.002
-    assert not found.told
+    assert not found.shown
 
 
 def test_the_interval_of_no_drift_holds_as_often_as_it_says() -> None:
-    told = sum(drift(moments(0.0, 0.05, seed)).told for seed in range(400))  # type: ignore[union-attr]
+    told = sum(drift(moments(0.0, 0.05, seed)).shown for seed in range(400))  # type: ignore[union-attr]
     assert 8 <= told <= 34, "5 % of 400, within four standard deviations"
 
 
@@ -63,7 +63,7 @@ def test_what_cannot_be_told() -> None:
     assert once is not None
     assert isnan(once.per_day)
     assert isnan(once.days[0].low)
-    assert not once.told
+    assert not once.shown
     few = drift([Moment("a", 1.0, 0.0), Moment("a", 3.0, 1.0)])
     assert few is not None
     assert few.per_day == pytest.approx(0.5)

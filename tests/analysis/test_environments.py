@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from pgassay.analysis.environments import difference
+from pgassay.analysis.replication import difference
 from pgassay.study.responses import Scale
 
 ONE, OTHER = [100.0, 104.0, 98.0, 101.0, 99.0], [150.0, 148.0, 160.0]

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
-from pgassay.analysis.instability import Instability, instabilities
+from pgassay.analysis.robust import Instability, instabilities
 
 from ._make import HOT_SHARE, columns
 

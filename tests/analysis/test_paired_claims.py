@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from pgassay.analysis.claims import Mark, judge
+from pgassay.analysis.claims import Mark, is_paired, judge, paired_effect, sides, weakest
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.paired_claims import is_paired, paired_effect, sides, weakest
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Better, Response, Scale

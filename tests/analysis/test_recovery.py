@@ -5,9 +5,9 @@ import random
 import pytest
 
 from pgassay.analysis.compare import compare
+from pgassay.analysis.curves import recommend, recovery
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.recovery import recommend, recovery
 from pgassay.study.responses import Better, Response
 
 MB = 1 << 20

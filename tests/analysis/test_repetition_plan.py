@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.repetition_plan import REPEATS_MAX, Level, cheapest, optimum, repeats
+from pgassay.analysis.calibration import REPEATS_MAX, Level, cheapest, optimum, repeats
 
 variances = st.one_of(st.just(0.0), st.floats(1e-6, 1e-2))
 seconds = st.floats(0.5, 600.0)

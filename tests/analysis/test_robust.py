@@ -10,9 +10,13 @@ from scipy import stats  # type: ignore[import-untyped]
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.robust import bootstrap, hodges_lehmann
+from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
 
 from ._make import HOT_SHARE, TPS, columns
+
+
+def bootstrap(effect: Effect) -> RobustEstimate | None:
+    return bootstraps((effect,))[0]
 
 
 def effect(differences: list[float]) -> Effect:

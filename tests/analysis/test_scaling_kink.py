@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.analysis.curve_fit import points_of
-from pgassay.analysis.scaling import Kink, kink
+from pgassay.analysis.scaling import Kink, kink, points_of
 
 PLACES = (1, 2, 3, 4, 6, 8)
 

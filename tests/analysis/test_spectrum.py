@@ -7,16 +7,16 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 
-from pgassay.analysis.alternation import SliceRow
-from pgassay.analysis.slice_length import SLICES_S, USUAL_SLICE_S, Deviation, deviation_at, slice_for
-from pgassay.analysis.spectrum import (
+from pgassay.analysis.alternation import (
     BLOCKS_MIN,
     REPEATED_MAX,
+    SliceRow,
     blocks_as_narrow,
     one_after_the_other,
     spectrum,
     turns_of,
 )
+from pgassay.analysis.slice_length import SLICES_S, USUAL_SLICE_S, Deviation, deviation_at, slice_for
 
 ARMS = ("a", "b")
 PARTS = 10

@@ -5,7 +5,7 @@ from math import isnan
 
 import pytest
 
-from pgassay.analysis.summary import summarise
+from pgassay.analysis.observations import summarise
 
 from ._make import columns
 

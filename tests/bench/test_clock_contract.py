@@ -4,7 +4,7 @@ import pytest
 
 from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 
 @pytest.fixture(params=[FakeClock, SystemClock])

@@ -12,7 +12,7 @@ from pgassay.bench.slices import Beat, Metronome
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import LocalMetronome
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.player import FakeMetronome
 
 CORES = sorted(os.sched_getaffinity(0))[:2]

@@ -12,7 +12,7 @@ from pgassay.bench.server import Installation, Server
 from pgassay.postgres import ownership
 from pgassay.probe.procfs import children_of
 from pgassay.testing import real
-from pgassay.testing.fakes.server import MARKER, FakeInstallation
+from pgassay.testing.fakes import MARKER, FakeInstallation
 
 SETTINGS = {"shared_buffers": "16MB", "fsync": "off"}
 PATIENCE_S = 300.0

@@ -16,7 +16,7 @@ from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.player import FakePlayer
 
 CLIENTS = 3

@@ -15,7 +15,7 @@ from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
 from pgassay.capture.question import parse
 from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 from tests.capture.test_scripts import SOURCE, capture
 
 KEYED = Statement(1, "SELECT status FROM orders WHERE id = $1", 30, 75.0, 30)

@@ -11,8 +11,7 @@ from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.capture import playing
 from pgassay.capture.format import Statement
 from pgassay.capture.scripts import CapturedScript
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.runner import FakeRunner
 
 SCRIPT = CapturedScript((Statement(1, "UPDATE t SET a = 1", 5, 1.0, 5),), "001", "UPDATE t SET a = 1;\n", 5)

@@ -15,7 +15,7 @@ from pgassay.capture.reads import HIDDEN
 from pgassay.capture.source import Rows
 from pgassay.capture.taking import Identity, Request, Taken, identify, take
 from pgassay.capture.texts import announcement, summary
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 IDENTITY = ("17.5", 17, "app", "UTF8", "C", False, 25 << 20, "pg_stat_statements, auto_explain")
 ZERO = (0, 0, 0, 0, 0, 0)

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.advise import Server, space_with
 from pgassay.advise import search
 from pgassay.advise.folder import SavedTask, begin
-from pgassay.advise.question import Question
+from pgassay.advise.task import Question
 from pgassay.cli import main
 from pgassay.plugins import install_command
 from tests.advise.test_walk import task

@@ -10,7 +10,7 @@ from benchmarks.advise_front import OBJECTIVES
 from pgassay.advise import folder, text
 from pgassay.advise.laboratory import RealLaboratory
 from pgassay.advise.page import sections
-from pgassay.advise.question import Question
+from pgassay.advise.task import Question
 from pgassay.cli import main
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions

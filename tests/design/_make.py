@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, Horizon, horizon_of, ruled
-from pgassay.design.schedule import Drop, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import Drop, FinishedTrial, History, RunTrial, Stop, between_blocks, next_decision
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study, combinations
 from pgassay.study.responses import Status

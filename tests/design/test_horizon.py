@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.boundaries import FIRST_LOOK, criticals
-from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import FIXED_AFTER, Extension, Horizon, horizon_of, reach, ruled
-from pgassay.design.schedule import RULE
+from pgassay.design.schedule import RULE, FinishedTrial, History
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.history import History
+from pgassay.design.schedule import History
 from pgassay.design.stopping import effects_of, verdicts_of
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response

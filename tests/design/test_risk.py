@@ -8,8 +8,8 @@ import pytest
 
 from pgassay.analysis.crash_risk import epochs_below, sequence_upper
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.design.history import History
-from pgassay.design.risk import Cuts, verdict_of, verdicts_of
+from pgassay.design.risk import Cuts, verdict_of
+from pgassay.design.schedule import History
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
 
@@ -59,7 +59,7 @@ def test_the_epochs_that_a_bound_needs_are_the_least(below: float) -> None:
 def cut_by_block(epochs: Mapping[str, int], damaged: Mapping[str, int], blocks_of: History) -> dict[str, Verdict]:
     done = {arm: len({trial.block for trial in blocks_of.trials if trial.arm == arm}) for arm in epochs}
     cuts = {arm: Cuts(done[arm], count * done[arm], damaged.get(arm, 0) * done[arm]) for arm, count in epochs.items()}
-    return verdicts_of(cuts, BELOW)
+    return {arm: verdict_of(each, BELOW) for arm, each in cuts.items()}
 
 
 def test_each_arm_leaves_by_itself_and_the_run_ends_with_the_last() -> None:

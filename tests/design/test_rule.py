@@ -9,8 +9,7 @@ import pytest
 
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
-from pgassay.design.history import History
-from pgassay.design.schedule import RULE, RULES, RunTrial
+from pgassay.design.schedule import RULE, RULES, History, RunTrial
 from pgassay.design.stopping import merged, verdicts_of
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Status

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from pgassay.analysis.verdicts import SETTLED, Verdict
 from pgassay.design.blocks import order
-from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import FinishedTrial, History, RunTrial, Stop, between_blocks, next_decision
 from pgassay.study.responses import Status
 
 from ._make import play, settled, study

@@ -11,8 +11,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Kind, Verdict, verdict
 from pgassay.design import schedule
-from pgassay.design.history import History
-from pgassay.design.schedule import Drop, next_decision
+from pgassay.design.schedule import Drop, History, next_decision
 from pgassay.study.responses import Better, Response
 
 from ._make import Verdicts, no_verdicts, play, settled, study

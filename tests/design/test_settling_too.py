@@ -9,9 +9,8 @@ import pytest
 
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, Kind, Verdict
-from pgassay.design.history import History
 from pgassay.design.horizon import ruled
-from pgassay.design.schedule import next_decision, own_baseline
+from pgassay.design.schedule import History, next_decision, own_baseline
 from pgassay.design.stopping import family, merged, verdicts_of
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Study, combinations

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.analysis.claims import instances, missing_levels, treatment_of
+from pgassay.analysis.claims import instances, is_paired, missing_levels, sides, treatment_of
 from pgassay.analysis.comparable import is_speed, refusal_by_levels
-from pgassay.analysis.paired_claims import is_paired, sides
 from pgassay.lab import measurements
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor

@@ -17,7 +17,7 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.load.pgbench.options import PgbenchOptions, check_scripts
 from pgassay.study.responses import Better, Response, Scale
-from pgassay.testing.fakes.server import Answers, FakeServer
+from pgassay.testing.fakes import Answers, FakeServer
 from tests.fakes.player import FakePlayer
 
 Keep = Callable[[Path, str], None]

@@ -216,7 +216,7 @@ def test_a_place_that_cannot_be_written_is_told_at_once(
 ) -> None:
     taken = tmp_path / "taken"
     taken.write_text("")
-    monkeypatch.setattr("pgassay.flash.sweep.simulate_described", lambda _: pytest.fail("it was simulated"))
+    monkeypatch.setattr("pgassay.flash.simulation.simulate_described", lambda _: pytest.fail("it was simulated"))
     assert f'"{taken}": file exists' in refused(capsys, "--out", str(taken))
 
 

@@ -7,7 +7,7 @@ import pytest
 from pgassay import flash
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.flash import memory
+from pgassay.flash import simulation
 from pgassay.flash.settings import Description, describe
 
 GIB = 1 << 30
@@ -18,7 +18,7 @@ def described(*parts: dict[str, Any], **drive: Any) -> Description:
 
 
 def per_block(*parts: dict[str, Any], **drive: Any) -> float:
-    return memory.forecast_bytes(described(*parts, **drive)) / (GIB // 4096)
+    return simulation.forecast_bytes(described(*parts, **drive)) / (GIB // 4096)
 
 
 def test_the_forecast_is_what_the_manual_says() -> None:
@@ -41,18 +41,18 @@ def test_the_forecast_is_what_the_manual_says() -> None:
 
 def test_what_cannot_be_is_left_to_the_model() -> None:
     wrong: list[dict[str, Any]] = [{"user_bytes": 0}, {"user_bytes": 1 << 50}]
-    assert [memory.forecast_bytes(described(**drive)) for drive in wrong] == [0, 0]
+    assert [simulation.forecast_bytes(described(**drive)) for drive in wrong] == [0, 0]
 
 
 def test_no_more_at_once_than_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     drives = [described(), described(user_bytes=2 * GIB)]
-    largest = memory.forecast_bytes(drives[1])
+    largest = simulation.forecast_bytes(drives[1])
     for room, wanted, expected in ((1.2, 8, 1), (2.5, 8, 2), (100, 8, 8)):
-        monkeypatch.setattr(memory, "available_memory_bytes", lambda room=room: int(room * largest))
-        assert memory.at_once(drives, wanted) == expected
-    monkeypatch.setattr(memory, "available_memory_bytes", lambda: largest)
+        monkeypatch.setattr(simulation, "available_memory_bytes", lambda room=room: int(room * largest))
+        assert simulation.at_once(drives, wanted) == expected
+    monkeypatch.setattr(simulation, "available_memory_bytes", lambda: largest)
     with pytest.raises(UsageError, match="needs about"):
-        memory.at_once(drives, 1)
+        simulation.at_once(drives, 1)
     assert main(["drive", "simulate", "--capacity", "2GB"]) == 2
     assert (
         "the model needs about 4.2MB of memory, 3.8MB are available\nhint: a smaller drive" in capsys.readouterr().err
@@ -60,6 +60,6 @@ def test_no_more_at_once_than_fit(monkeypatch: pytest.MonkeyPatch, capsys: pytes
 
 
 def test_a_drive_that_does_not_fit_is_refused_in_a_notebook_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "available_memory_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(simulation, "available_memory_bytes", lambda: 1 << 20)
     with pytest.raises(UsageError, match="needs about"):
         flash.simulate({"drive": {"user_bytes": "2GB"}})

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pgassay import flash
 from pgassay._core import flash_is_steady as is_steady
-from pgassay.flash.steady_state import Windows, estimate
+from pgassay.flash.simulation import Windows, estimate
 
 STRETCH = 10.0
 """Windows of a drive write."""

@@ -21,7 +21,7 @@ from pgassay.host.factors import (
     TransparentHugePages,
 )
 from pgassay.study.levels import Level
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from pgassay.host.factors import (
     MemoryNodes,
     Siblings,
 )
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 from tests.host.made import host, put
 
 CONTROL = "sys/devices/system/cpu/smt/control"

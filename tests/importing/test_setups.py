@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.lint import Setup
+from pgassay.analysis.benchmark import Setup
 from pgassay.cli import main
 from tests.importing.made import SAMPLES, hammerdb, pgbench
 

@@ -21,8 +21,7 @@ from pgassay.bench.slices import Slice
 from pgassay.lab.interruption import Interruption
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.sampler import Sampler
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeClock, FakeInstallation, FakeServer
 from tests.fakes.disk import Crashed, FakeDisk, Fault
 from tests.fakes.drive import FakeDrive
 from tests.fakes.load import ANSWERS, FakeLoad

@@ -33,8 +33,7 @@ from pgassay.study.findings import Severity
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
 from pgassay.study.parsing import parse
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.caches import FakeCaches
 from tests.fakes.disk import FakeDisk, Survival
 from tests.fakes.drive import FakeDrive

@@ -14,8 +14,7 @@ from pgassay.lab.arms import ResolvedStudy, page_overhead, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers
 from pgassay.study.parsing import parse
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.runner import FakeRunner
 from tests.lab.machine import Machine
 from tests.lab.simulation import DOCUMENT, Simulation, arm_with, fake_site, study_of

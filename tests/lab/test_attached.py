@@ -18,7 +18,7 @@ from pgassay.lab.site import ServerAccess
 from pgassay.lab.workbench import BenchOptions
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeInstallation, FakeServer
 from tests.lab.machine import Machine
 from tests.lab.simulation import Simulation, fake_site, study_of
 

@@ -4,8 +4,7 @@ import re
 
 import pytest
 
-from pgassay.analysis.claims import missing_levels, needed_parts, treatment_of
-from pgassay.analysis.paired_claims import is_paired, sides
+from pgassay.analysis.claims import is_paired, missing_levels, needed_parts, sides, treatment_of
 from pgassay.bench.versions import OLDEST
 from pgassay.design.risk import UNSAFE
 from pgassay.lab.arms import setup_of

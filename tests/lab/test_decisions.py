@@ -10,9 +10,8 @@ import pytest
 
 from pgassay.analysis.crash_coverage import Met
 from pgassay.design import schedule
-from pgassay.design.history import FinishedTrial
 from pgassay.design.risk import AFTER, UNTRIED
-from pgassay.design.schedule import Drop, RunBlock, RunTrial, Stop
+from pgassay.design.schedule import Drop, FinishedTrial, RunBlock, RunTrial, Stop
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import decide, disagreements, history_of, preparation_s
 from pgassay.record.journal import Entry, Kind, decisions_in, horizon_in
@@ -88,10 +87,10 @@ def test_a_record_whose_reasons_are_in_an_older_versions_words_proves_its_schedu
     run = simulation.run
     reasons = {each.reason for each in decisions_in(run.journal) if each.reason}
     assert len(reasons) == 2, "a treatment leaves, and the run ends"
-    monkeypatch.setattr(schedule, "failing", lambda outcomes: f"failed {outcomes} times")
+    monkeypatch.setattr(schedule, "_FAILING", "failed 3 times")
     monkeypatch.setattr(schedule, "_why_done", lambda history, decided: "nothing is left to learn")
     assert disagreements(simulation.study, run.header, run.trials, run.journal) == ()
-    monkeypatch.setattr(schedule, "failing", lambda outcomes: "settled: it is slower")
+    monkeypatch.setattr(schedule, "_FAILING", "settled: it is slower")
     assert disagreements(simulation.study, run.header, run.trials, run.journal), "another reason, not other words"
 
 

@@ -11,8 +11,7 @@ from pgassay.bench.places import Version
 from pgassay.lab import measurements
 from pgassay.lab.measurements import CHECKPOINT, VACUUM, responses
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeClock, FakeInstallation, FakeServer
 
 
 class Checkpointer:

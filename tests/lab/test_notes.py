@@ -3,7 +3,7 @@
 import pytest
 
 from pgassay.lab.trial_state import Laps
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 
 def test_laps_add_up_whatever_happens_in_them() -> None:

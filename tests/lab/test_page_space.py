@@ -10,7 +10,7 @@ from pgassay.bench.server import Server
 from pgassay.lab import measurements
 from pgassay.lab.measurements import relation_bytes
 from pgassay.testing import real
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 
 
 def test_every_relation_tells_its_bytes(tmp_path: Path) -> None:

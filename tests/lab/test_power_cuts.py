@@ -22,7 +22,7 @@ from pgassay.lab.power_cuts import Cut, PowerCuts, judge, name_page, place_page,
 from pgassay.lab.trial_state import Laps
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.power_cuts import HONEST, CutRecord
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 CUT_NS = 10**12
 RECORD = CutRecord(1, CUT_NS, 0, "all", 0, 1, 1, 1, 0, 0.5, 9.0, "sound", recovery_ms=5.0)

@@ -13,7 +13,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.sysbench import SysbenchLoad, SysbenchOptions
 from pgassay.load.tpcc import SysbenchTpccLoad, SysbenchTpccOptions, TpccLoad, TpccOptions
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.runner import FakeRunner
 
 

@@ -19,7 +19,7 @@ from pgassay.errors import UsageError
 from pgassay.load import cacheprobe as load
 from pgassay.load.cacheprobe import SIZE, CacheprobeOptions, Phase, Size, cached_pages
 from pgassay.testing import real
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 from tests.fakes.runner import FakeRunner
 from tests.load.loads import cacheprobe, fake_tools
 

@@ -12,7 +12,7 @@ import pytest
 
 from pgassay.bench.errors import LoadError
 from pgassay.load.player import VARIABLE, ControlledProgram
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.runner import FakeRunning
 
 

@@ -13,7 +13,7 @@ from pgassay.bench.hosting import Placement
 from pgassay.errors import UsageError
 from pgassay.load import fio as load
 from pgassay.load.fio import IO_SIZE, RESPONSES, FioOptions, parse_pattern, run_command
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 from tests.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, fio
 

@@ -14,8 +14,7 @@ from pgassay.errors import UsageError
 from pgassay.load import drivers, program
 from pgassay.load.player import PlayedLoad, PlayedScript
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeClock, FakeInstallation, FakeServer
 from tests.fakes.load import ANSWERS, FakeLoad
 from tests.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, fio, pgbench, real_tools, tpcc

@@ -15,7 +15,7 @@ from pgassay.load.pgbench import data as acknowledged
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import LEDGER_TABLE, OURS, PgbenchOptions, random_seed, run_command
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.runner import FakeRunner
 
 ENDPOINT = Endpoint(Path("/s"), 5433, "postgres", "me")

@@ -10,7 +10,7 @@ from pgassay.bench.load import Load
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import program
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeInstallation
 from tests.fakes.runner import FakeRunner, Program
 from tests.load import loads
 

@@ -14,8 +14,7 @@ from pgassay.load.tpcc import PERCONA_NAMES, SysbenchTpccOptions, folder_of, sys
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.model import Study
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.runner import FakeRunner
 from tests.load.loads import fake_tools, sysbench_tpcc
 from tests.load.samples import FOLDER

@@ -8,7 +8,7 @@ from pgassay.bench.places import Account
 from pgassay.errors import UsageError
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.postgres.test_find import Programs, install
 
 OTHER = Account("somebody", 4_000_001, 4_000_001)

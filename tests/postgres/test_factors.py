@@ -14,7 +14,7 @@ from pgassay.postgres.builds.recipe import Recipe
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.settings import status_of_map
 from pgassay.study.levels import Level
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeInstallation, FakeServer
 
 
 def _factor(name: str) -> Factor:

@@ -12,7 +12,7 @@ from pgassay.lab.places import STAND_IN, stand_in
 from pgassay.plugins import install_command
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.runner import FakeRunner
 
 SCRIPT = "#!/bin/sh\n"

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.probe.disks import Device, Diskstats, device_under, mount_source
 from pgassay.probe.registry import Probes
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 MOUNTINFO = """\
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgassay.probe.procfs import US_PER_TICK, MachineReader
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 
 def test_time_of_the_machine_does_not_go_back_where_the_kernel_s_does(tmp_path: Path) -> None:

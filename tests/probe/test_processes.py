@@ -10,8 +10,7 @@ import pytest
 from pgassay.bench.probe import Target
 from pgassay.host.clock import SystemClock
 from pgassay.probe.procfs import US_PER_TICK, LabFiles, ProcessIo, ProcessTree, children_of, read_text
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 
 
 class Proc:

@@ -16,8 +16,7 @@ from pgassay.plugins import PluginError
 from pgassay.probe.registry import PROBES, Probes, every_probe
 from pgassay.probe.statistics import Statistics, View, ViewProbe, counter
 from pgassay.study.responses import Better, Response, Scale
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation, FakeServer
+from pgassay.testing.fakes import FakeClock, FakeInstallation, FakeServer
 from tests.packages import Install
 
 COUNTERS: dict[str, float | None] = {

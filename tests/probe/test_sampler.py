@@ -14,7 +14,7 @@ from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
 from pgassay.host.clock import SystemClock
 from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.probe import FakeReader
 
 PATIENCE_S = 300.0

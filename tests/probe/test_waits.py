@@ -12,7 +12,7 @@ from pgassay.probe.registry import Probes
 from pgassay.probe.server_views import KINDS, WaitsReader
 from pgassay.probe.statistics import Session
 from pgassay.testing import real
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 PATIENCE_S = 300.0
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.capacities import Resource
-from pgassay.analysis.diagnosis import Cause
+from pgassay.analysis.capacities import Cause, Resource
 from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader

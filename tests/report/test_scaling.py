@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import Mark
-from pgassay.analysis.curve_fit import Estimate
+from pgassay.analysis.scaling import Estimate
 from pgassay.report import page, text, words
 from pgassay.report.curves import BAD_FIT, scaling_of
 from pgassay.report.curves import FITS as SECTION

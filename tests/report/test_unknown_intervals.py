@@ -9,7 +9,7 @@ import pytest
 from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.instability import Instability
+from pgassay.analysis.robust import Instability
 from pgassay.report import costs, curves, verdict, words
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings

@@ -8,8 +8,8 @@ import pytest
 from pgassay.advise.asking import built, require_levels, settings_of, stranger
 from pgassay.advise.knowledge import Setting, known_settings
 from pgassay.advise.laboratory import RealLaboratory, refused_in
-from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
+from pgassay.advise.task import Question
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions

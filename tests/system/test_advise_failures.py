@@ -7,8 +7,8 @@ import pytest
 
 from pgassay.advise.asking import settings_of
 from pgassay.advise.laboratory import RealLaboratory
-from pgassay.advise.question import Question
 from pgassay.advise.space import Machine, space_of
+from pgassay.advise.task import Question
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run

@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.advise.asking import settings_of
-from pgassay.advise.constraints import Limits, allowed
 from pgassay.advise.laboratory import RealLaboratory
-from pgassay.advise.question import Question
 from pgassay.advise.search import Search
-from pgassay.advise.space import Machine, space_of
+from pgassay.advise.space import Limits, Machine, allowed, space_of
+from pgassay.advise.task import Question
 from pgassay.host import groups
 from pgassay.host.changes import GROUP_PREFIX
 from pgassay.lab.checks import KILLED

@@ -14,10 +14,8 @@ from pgassay.bench.options import rows_of
 from pgassay.errors import UsageError
 from pgassay.load import drivers
 from pgassay.study.levels import Level
-from pgassay.testing.contracts import LoadContract, LoadOnServer, load_on_server
-from pgassay.testing.contracts.load import on_server
-from pgassay.testing.fakes.clock import FakeClock
-from pgassay.testing.fakes.server import FakeInstallation
+from pgassay.testing.contracts import LoadContract, LoadOnServer, load_on_server, on_server
+from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.load import ANSWERS, FakeLoad
 from tests.fakes.runner import FakeRunner
 from tests.load import replayed

@@ -11,7 +11,7 @@ from pgassay.probe.procfs import MachineReader, ProcessIo, ProcessTree
 from pgassay.probe.registry import PROBES, Probes
 from pgassay.testing import real
 from pgassay.testing.contracts import ProbeContract, ReaderContract, Readers
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 from tests.fakes.probe import FakeReader
 
 NO_PROCESS = 2**22 + 1

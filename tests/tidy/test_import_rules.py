@@ -56,7 +56,7 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("importing/table.py", "import pgassay.lab", "From the ground up"),
         ("importing/table.py", "import pgassay.report", "From the ground up"),
         ("load/pgbench.py", "import pgassay.importing", "From the ground up"),
-        ("compressibility/cluster.py", "import pgassay.lab", "From the ground up"),
+        ("compressibility.py", "import pgassay.lab", "From the ground up"),
         ("postgres/files.py", "import pgassay.compressibility", "From the ground up"),
         ("lab/run.py", "import pgassay.library", "From the ground up"),
         ("live/app.py", "import pgassay.lab", "know no lab"),

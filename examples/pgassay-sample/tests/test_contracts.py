@@ -19,7 +19,7 @@ from pgassay.testing.contracts import (
     Readers,
     load_on_server,
 )
-from pgassay.testing.fakes.clock import FakeClock
+from pgassay.testing.fakes import FakeClock
 
 
 @pytest.mark.system

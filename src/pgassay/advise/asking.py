@@ -4,7 +4,7 @@ Everything that can be refused is refused here, before the first trial, with wha
 """
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
@@ -14,7 +14,6 @@ from typing import Any
 from pgassay import untrusted
 from pgassay.advise import budget, screenings
 from pgassay.advise.budget import Amounts, Turns
-from pgassay.advise.constraints import MEMORY, Limits, limit_bytes, require_room, within
 from pgassay.advise.knowledge import (
     NO_SETTINGS,
     OF_THE_HOST,
@@ -28,10 +27,19 @@ from pgassay.advise.knowledge import (
 )
 from pgassay.advise.knowledge import Scale as SettingScale
 from pgassay.advise.laboratory import OURS
-from pgassay.advise.question import Question, document
 from pgassay.advise.robust import Condition, conditions_of
-from pgassay.advise.space import Machine, Space, short_window, space_of
-from pgassay.advise.task import Longer, Task
+from pgassay.advise.space import (
+    MEMORY,
+    Limits,
+    Machine,
+    Space,
+    limit_bytes,
+    require_room,
+    short_window,
+    space_of,
+    within,
+)
+from pgassay.advise.task import Longer, Question, Task, document
 from pgassay.bench.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError
@@ -118,27 +126,22 @@ def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[
         remarks.append(f"left out of {path}, because they belong to that server's place: {', '.join(left_out)}")
     if found.absent:
         remarks.append(f"left out of {path}, because they are not there: {', '.join(found.absent)}")
-    unknown = list(_unknown(settings, check)) if check else []
+    unknown: list[str] = []
+    while check:  # it names one at a time
+        try:
+            check(settings)
+        except NotSettableError as failure:
+            if settings.pop(failure.name, None) is None:
+                break
+            unknown.append(failure.name)
+        except PgassayError:
+            break
+        else:
+            break
     if unknown:
         names = ", ".join(unknown)
         remarks.append(f"left out of {path}, because this version of PostgreSQL does not have them: {names}")
-    return {name: value for name, value in settings.items() if name not in unknown}, tuple(remarks)
-
-
-def _unknown(settings: Mapping[str, str], check: CheckSettings) -> Iterator[str]:
-    """The names that `check` does not know; it says one at a time."""
-    left = dict(settings)
-    while True:
-        try:
-            check(left)
-        except NotSettableError as failure:
-            if left.pop(failure.name, None) is None:
-                return
-            yield failure.name
-        except PgassayError:
-            return
-        else:
-            return
+    return settings, tuple(remarks)
 
 
 def read_space(path: Path) -> dict[str, dict[str, Any]]:
@@ -152,19 +155,16 @@ def read_space(path: Path) -> dict[str, dict[str, Any]]:
     except ValueError as failure:
         raise UsageError(f'space file "{path}": {failure}') from None
     tables = read(str(path), text)
-    found: dict[str, dict[str, Any]] = {}
-    for name, table in _in_full(tables.get(SETTINGS, tables)):
-        found[name] = table if isinstance(table, dict) else {"levels": table, "scale": "enum"}
-    return found
-
-
-def _in_full(tables: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Names with their namespace, of which TOML makes a table of tables, and those of settings without."""
-    for name, table in tables.items():
-        if f"{name}." in (*NO_SETTINGS, SERVER) and isinstance(table, dict):
-            yield from ((f"{name}.{each}".removeprefix(SERVER), of) for each, of in table.items())
+    in_full: dict[str, Any] = {}
+    for name, table in tables.get(SETTINGS, tables).items():
+        if f"{name}." in (*NO_SETTINGS, SERVER) and isinstance(table, dict):  # TOML makes tables of a namespace
+            in_full |= {f"{name}.{each}": of for each, of in table.items()}
         else:
-            yield name.removeprefix(SERVER), table
+            in_full[name] = table
+    return {
+        name.removeprefix(SERVER): table if isinstance(table, dict) else {"levels": table, "scale": "enum"}
+        for name, table in in_full.items()
+    }
 
 
 def settings_of(

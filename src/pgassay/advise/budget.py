@@ -143,6 +143,10 @@ def amounts(
             search_share=_SEARCH_SHARE_OF_POINTS, lines_share=0.0,
         )  # fmt: skip
     else:
+        taken_lines_s = 0.0
+        if references > 1:  # each in or out; what is left and without each of its lines; the rest, where lines went
+            of_pairs = 2 * taken_pairs(settings if taken is None else min(taken, settings))
+            taken_lines_s = trial_s * (of_pairs + BLOCKS_MIN * (2 * TAKEN_ARMS + LINES_MAX))
         least = Least(
             pairs,
             finalists,
@@ -154,9 +158,7 @@ def amounts(
             takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # and what was left
             lines_max=lines_max,
             turns=turns,
-            taken_lines_s=trial_s * _trials_of_taken(settings if taken is None else min(taken, settings))
-            if references > 1
-            else 0.0,
+            taken_lines_s=taken_lines_s,
             screening_s=screening_s,
         )
     finals = BLOCKS_MIN * (finalists + 1) if objectives == 1 < finalists else 0
@@ -170,11 +172,6 @@ def amounts(
             f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
         )
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
-
-
-def _trials_of_taken(lines: int) -> int:
-    """Each in or out; what is left and without each of its lines; the rest, where lines went."""
-    return 2 * taken_pairs(lines) + BLOCKS_MIN * (2 * TAKEN_ARMS + LINES_MAX)
 
 
 def taken_pairs(lines: int) -> int:

@@ -5,7 +5,7 @@ meanwhile; effects are in relation to the start of their own batch, so none of i
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import exp, isfinite, log, sqrt
 from typing import Any
 
@@ -106,10 +106,8 @@ def drawing(found: Mapping[str, Drift]) -> Drawing:
 
 def values(starts: Mapping[str, Sequence[float]]) -> dict[str, Any]:
     """For scripts, by objective; null where the start was measured too seldom."""
-    return {name: _values(drift_of(each), each) for name, each in starts.items()}
-
-
-def _values(found: Drift | None, starts: Sequence[float]) -> dict[str, Any] | None:
-    if found is None:
-        return None
-    return {"starts": list(starts), "change": found.change, "low": found.low, "high": found.high, "shown": found.shown}
+    found = {name: drift_of(values) for name, values in starts.items()}
+    return {
+        name: {**asdict(drift), "starts": list(drift.starts), "shown": drift.shown} if drift else None
+        for name, drift in found.items()
+    }

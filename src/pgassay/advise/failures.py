@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from pgassay.advise.constraints import Limits, objections
-from pgassay.advise.space import Configuration, Space
+from pgassay.advise.space import Configuration, Limits, Space, objections
 from pgassay.record.values import TrialRecord
 from pgassay.report.section import Folded, Table
 from pgassay.report.words import counted
@@ -60,14 +59,10 @@ def gathered(noted: Iterable[Noted], start: Configuration) -> tuple[Failure, ...
     grouped = []
     for (cause, _), seen in found.items():
         configurations = list(dict.fromkeys(each for each, _ in seen))
-        changes = _common(configurations, start)
-        grouped.append(Failure(changes, len(configurations), cause, seen[0][1], len(seen)))
+        first, *others = (each.changes_from(start) for each in configurations)
+        common = {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
+        grouped.append(Failure(common, len(configurations), cause, seen[0][1], len(seen)))
     return tuple(sorted(grouped, key=lambda each: (list(Cause).index(each.cause), -each.times)))
-
-
-def _common(configurations: Sequence[Configuration], start: Configuration) -> dict[str, str]:
-    first, *others = (each.changes_from(start) for each in configurations)
-    return {name: value for name, value in first.items() if all(each.get(name) == value for each in others)}
 
 
 def lowered(space: Space, levels: Mapping[str, tuple[str, str]], limits: Limits) -> Iterator[Noted]:
@@ -86,14 +81,13 @@ def lowered(space: Space, levels: Mapping[str, tuple[str, str]], limits: Limits)
 
 def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
     """The limits that a trial does not keep, of those that are no changes against a baseline."""
-    found = []
-    for limit in limits:
-        value = trial.responses.get(limit.response.name)
-        if limit.change or value is None:
-            continue
-        if not limit.relation.holds(value, limit.value):
-            found.append(limit)
-    return tuple(found)
+    return tuple(
+        limit
+        for limit in limits
+        if not limit.change
+        and (value := trial.responses.get(limit.response.name)) is not None
+        and not limit.relation.holds(value, limit.value)
+    )
 
 
 def sentences(failures: Sequence[Failure]) -> Iterator[str]:
@@ -125,9 +119,8 @@ def values(failures: Sequence[Failure]) -> list[dict[str, Any]]:
 
 def often(failure: Failure) -> str:
     """How often: in trials, or of how many configurations."""
-    if failure.cause in (Cause.FAILED, Cause.LIMIT):
-        return counted(failure.times, "trial")
-    return counted(failure.configurations, "configuration")
+    tried = failure.cause in (Cause.FAILED, Cause.LIMIT)
+    return counted(failure.times, "trial") if tried else counted(failure.configurations, "configuration")
 
 
 def _what(failure: Failure) -> str:

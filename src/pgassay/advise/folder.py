@@ -9,8 +9,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay import untrusted
-from pgassay.advise.question import Question
-from pgassay.advise.task import Task
+from pgassay.advise.task import Question, Task
 from pgassay.errors import UsageError
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.errors import already_there

@@ -13,13 +13,11 @@ from math import hypot, inf, log
 from string import ascii_uppercase
 
 from pgassay.advise import budget, lines
-from pgassay.advise.constraint_model import SURE, LimitChance, kept_limits
-from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import left_out_in_turn
 from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
-from pgassay.advise.smoothing import Gains
-from pgassay.advise.space import Configuration
+from pgassay.advise.smoothing import SURE, Gains, LimitChance, kept_limits
+from pgassay.advise.space import Configuration, allowed
 from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
@@ -27,7 +25,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.report.words import counted
 from pgassay.study.levels import Place
-from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.responses import Better, Scale
 
 Without = Mapping[Configuration, Mapping[str, Configuration]]
 """Each point without lines of it, by the line's name."""
@@ -202,15 +200,11 @@ def judged(
         for each, limits in kept.items()
         if each not in own and any(not limit.probability >= SURE for limit in limits)
     }
-    gains = {
-        each: tuple(_gain(effect, response) for effect, response in zip(found, responses, strict=True))
-        for each, found in effects.items()
-        if each not in own
-    }
+    higher = [each.better is Better.HIGHER for each in responses]
+    gains = {each: tuple(map(_gain, found, higher)) for each, found in effects.items() if each not in own}
     if start not in own:
         gains[start] = (0.0,) * len(responses)
     betters = _betters(labels, gains, log(1 + seen.resolution))
-    higher = [each.better is Better.HIGHER for each in responses]
     found = []
     for label, each in labels.items():
         by = betters.get(label, "")
@@ -297,8 +291,8 @@ def _against(seen: PointTrials, arm: int, baseline: int, blocks: int, arms: int)
     )
 
 
-def _gain(effect: Effect, response: Response) -> float:
-    sign = 1 if response.better is Better.HIGHER else -1
+def _gain(effect: Effect, higher: bool) -> float:
+    sign = 1 if higher else -1
     if effect.scale is Scale.DIFFERENCE:
         return sign * effect.estimate
     return sign * log(effect.estimate) if effect.estimate > 0 else -inf

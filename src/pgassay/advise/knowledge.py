@@ -4,7 +4,7 @@ Sources: PostgreSQL's manual, chapter "Server Configuration"; each setting names
 """
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
@@ -16,10 +16,13 @@ from pgassay.study import durability
 from pgassay.study.units import parse_time_s
 
 _FILE = Path(__file__).with_name("knowledge.toml")
-_KEYS = (
-    "default", "low", "high", "scale", "step", "levels", "rule", "apply", "risk", "risks", "reason", "section",
-    "window", "since", "until", "quick", "nodes", "later", "built",
-)  # fmt: skip
+_PLAIN: Mapping[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(("default", "low", "high", "rule", "apply", "risks", "reason", "section"), str),
+    **dict.fromkeys(("since", "until"), int),
+    **dict.fromkeys(("quick", "built"), bool),
+}
+"""Keys of a table that are taken as they are, with their types."""
+_KEYS = (*_PLAIN, "scale", "step", "levels", "risk", "window", "nodes", "later")
 
 SERVER = "server."
 OF_THE_HOST = "host."
@@ -89,22 +92,18 @@ class Setting:
     @property
     def manual(self) -> str:
         """Where PostgreSQL's manual describes it; of what it does not know, the chapter that comes nearest."""
+        anchor = self.name.removeprefix("table.").upper().replace("_", "-")
+        page = f"{self.section or 'runtime-config'}.html#GUC-{anchor}"
         if self.name.startswith("table."):
-            return f"https://www.postgresql.org/docs/current/sql-createtable.html#RELOPTION-{_anchor(self.name[6:])}"
-        if self.factor == self.name:
-            return f"https://www.postgresql.org/docs/current/{self.section or 'kernel-resources'}.html"
-        return (
-            f"https://www.postgresql.org/docs/current/{self.section or 'runtime-config'}.html#GUC-{_anchor(self.name)}"
-        )
+            page = f"sql-createtable.html#RELOPTION-{anchor}"
+        elif self.factor == self.name:
+            page = f"{self.section or 'kernel-resources'}.html"
+        return f"https://www.postgresql.org/docs/current/{page}"
 
 
 def factor_name(name: str) -> str:
     """What a study calls a dimension of this name."""
     return name if name.startswith(NO_SETTINGS) else f"{SERVER}{name}"
-
-
-def _anchor(name: str) -> str:
-    return name.upper().replace("_", "-")
 
 
 @cache
@@ -116,7 +115,9 @@ def known_settings() -> Mapping[str, Setting]:
 
 def _unknown(name: str) -> Setting:
     """A setting of which nothing is known but what it gives up."""
-    found = Setting(name, "", Scale.ENUM, apply=_applied(name))
+    found = Setting(name, "", Scale.ENUM)
+    if name.startswith(NO_SETTINGS):
+        found = replace(found, apply=f"what {name.partition('.')[0]} factors do before the server starts")
     lost = dict.fromkeys(each.text for each in durability.SETTINGS.get(name, {}).values())
     return replace(found, risk=Risk.DURABILITY, risks=next(iter(lost))) if lost else found
 
@@ -128,7 +129,6 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
             raise UsageError(f'the space says "{key}" of {name}, which means nothing', nearest(key, _KEYS))
     base = below or _unknown(name)
     levels = _texts(name, table["levels"]) if "levels" in table else base.levels
-    bounded = "low" in table or "high" in table
     scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)
     risk = table.get("risk", base.risk)
     for key, word, words in (("scale", scale, tuple(Scale)), ("risk", risk, tuple(Risk))):
@@ -142,31 +142,22 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     nodes = table.get("nodes", base.nodes)
     if isinstance(nodes, bool) or not isinstance(nodes, int) or nodes < 1:
         raise UsageError(f"nodes of {name} cannot be {nodes}", "give how many sorts and hashes a query has at a time")
-    found = Setting(
-        name,
-        str(table.get("default", base.default)),
-        Scale(scale),
-        str(table.get("low", base.low)),
-        str(table.get("high", base.high)),
-        float(step),
-        levels,
-        str(table.get("rule", base.rule)),
-        str(table.get("apply", base.apply)),
-        Risk(risk),
-        str(table.get("risks", base.risks)),
-        str(table.get("reason", base.reason)),
-        str(table.get("section", base.section)),
-        parse_time_s(str(table["window"])) if "window" in table else base.window_s,
-        int(table.get("since", base.since)),
-        int(table.get("until", base.until)),
-        bool(table.get("quick", base.quick)),
-        nodes,
-        tuple((int(version), str(default)) for version, default in table.get("later", dict(base.later)).items()),
-        bool(table.get("built", base.built)),
+    later = table.get("later", dict(base.later)).items()
+    found = replace(
+        base,
+        name=name,
+        scale=Scale(scale),
+        step=float(step),
+        levels=levels,
+        risk=Risk(risk),
+        window_s=parse_time_s(str(table["window"])) if "window" in table else base.window_s,
+        nodes=nodes,
+        later=tuple((int(version), str(default)) for version, default in later),
+        **{key: kind(table[key]) for key, kind in _PLAIN.items() if key in table},
     )
     if not found.default:
         raise no_default(name, ())
-    if found.scale is Scale.ENUM and bounded and not levels:
+    if found.scale is Scale.ENUM and ("low" in table or "high" in table) and not levels:
         raise UsageError(f"{name} has bounds and no scale", 'give scale = "log" or "linear", or list its levels')
     return found
 
@@ -188,12 +179,6 @@ def no_default(setting: str, known: Iterable[str]) -> UsageError:
         f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
         did_you_mean(setting, sorted(known), f'give its default in the space: [{setting}] default = "…"'),
     )
-
-
-def _applied(name: str) -> str:
-    """How a level of what we know nothing of takes effect."""
-    ours = name.startswith(NO_SETTINGS)
-    return f"what {name.partition('.')[0]} factors do before the server starts" if ours else "reload"
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:

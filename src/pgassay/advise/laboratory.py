@@ -17,14 +17,13 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
-from pgassay.advise.constraint_model import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.elimination import Compared
 from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.proof import CONFIRMATION
-from pgassay.advise.question import Question, at_conditions, document, names_of
 from pgassay.advise.robust import Condition, Found
+from pgassay.advise.smoothing import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import PointTrials, Task, Tell, Values
+from pgassay.advise.task import PointTrials, Question, Task, Tell, Values, at_conditions, document, names_of
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.numbers import duration
@@ -284,9 +283,13 @@ class RealLaboratory:
         path, written = self.folder / name, write_study(name, wanted)
         try:
             if path.exists():
-                self._go_on(name, written)
+                self._go_on(path, written)
             else:
-                self._run(written, path)
+                if self.budget_s:
+                    left = f"{duration(max(0.0, self.left_s(name)))} of {duration(self.budget_s)}"
+                    self.tell(f"{name}: {left} are left")
+                with self.watching(written.study) as watcher:
+                    run_study(written, path, self.options, watcher, self.command)
         except RunStoppedError as error:
             raise PgassayError(
                 f"{name}: {error.message}",
@@ -294,16 +297,16 @@ class RealLaboratory:
             ) from None
         return Findings(Run.open(path))
 
-    def _go_on(self, name: str, written: WrittenStudy) -> None:
-        found = Findings(Run.open(self.folder / name))
+    def _go_on(self, path: Path, written: WrittenStudy) -> None:
+        found = Findings(Run.open(path))
         if found.run.study.get("treatments") != written.document.get("treatments"):
             raise UsageError(
-                f'"{name}" holds other configurations than this advice would try next',
+                f'"{path.name}" holds other configurations than this advice would try next',
                 "it was made by another version of pgassay or Optuna: go on with that one, or begin a new advice",
             )
         if not found.finished:
             with self.watching(written.study) as watcher:
-                continue_run(self.folder / name, self.options, watcher)
+                continue_run(path, self.options, watcher)
 
     def _trial_s(self, everything: Sequence[Configuration]) -> float:
         """What a trial of the screening took here that was played as one of these will be; 0 where there was none.
@@ -313,14 +316,6 @@ class RealLaboratory:
         runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
         turned = differing(everything[0], everything) <= {*screenings.in_turns(self.space)}
         return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
-
-    def _run(self, written: WrittenStudy, path: Path) -> None:
-        if self.budget_s:
-            self.tell(
-                f"{path.name}: {duration(max(0.0, self.left_s(path.name)))} of {duration(self.budget_s)} are left"
-            )
-        with self.watching(written.study) as watcher:
-            run_study(written, path, self.options, watcher, self.command)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)

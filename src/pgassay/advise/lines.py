@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from math import log
 
 from pgassay.advise import screening
-from pgassay.advise.constraints import allowed
 from pgassay.advise.elimination import Line, shown_to_help
 from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.screenings import screened_pairs
-from pgassay.advise.space import Configuration, differing, is_level
+from pgassay.advise.space import Configuration, allowed, differing, is_level
 from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.report.words import counted
@@ -99,18 +98,6 @@ def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tup
     return tuple(sorted(left, key=lambda each: abs(log(each.effect))))
 
 
-def _riding(task: Task, best: Configuration, found: Sequence[Screened], lines: int, most: int) -> dict[str, str]:
-    """Those of the hidden settings that trials of so many lines can tell of as well, with their far levels."""
-    riding: dict[str, str] = {}
-    for each in found:
-        more = {**riding, each.name: each.far}
-        if screening.rows_of(lines + len(more) + screening.KNOWN_BY) > most:
-            break
-        if allowed(best.with_values(more), task.limits):
-            riding = more
-    return riding
-
-
 def in_and_out(
     task: Task,
     best: Configuration,
@@ -130,7 +117,13 @@ def in_and_out(
     unshown = [name for name in best.changes_from(task.space.start) if name not in known and name not in levels]
     names = [*unshown, *levels]
     most = _pairs_in(task, task.amounts.lines_s, names)
-    riding = _riding(task, best, hidden(task, best, screened), len(names), most)
+    riding: dict[str, str] = {}
+    for each in hidden(task, best, screened):  # as many as these trials can tell of as well
+        more = {**riding, each.name: each.far}
+        if screening.rows_needed(len(names) + len(more), screening.KNOWN_BY) > most:
+            break
+        if allowed(best.with_values(more), task.limits):
+            riding = more
     if not names and not riding:
         return (), 0.0
     most = min(_pairs_in(task, task.amounts.lines_s, [*names, *riding]), _PAIRS_A_LINE * (len(names) + len(riding)))

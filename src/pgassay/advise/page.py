@@ -191,7 +191,27 @@ def slices(shapes: Mapping[str, Sequence[AtLevel]], title: str, of: str = "") ->
     """What screening and search saw at each level of a setting, a panel each; dots are trials."""
     import altair as alt
 
-    panels = [panel(name, title, levels) for name, levels in shapes.items()]
+    from pgassay.report import charts
+
+    panels = []
+    for name, levels in shapes.items():
+        rows = [
+            {
+                "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
+                "shade": PALETTE[0] if each.advised else GREY,
+            }
+            for each in levels
+            for ratio in each.ratios
+        ]  # fmt: skip
+        x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
+        y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
+        shade = alt.Color("shade:N", scale=None, legend=None)
+        layers = [
+            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
+            alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
+            alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
+        ]
+        panels.append(charts.layered(layers, rows, _SLICE))
     return Drawing(
         f"What was seen at each level{of}",
         "Change against the start in per cent. Dots: single trials of the screening and the search, whatever the other "
@@ -210,14 +230,30 @@ def points_drawing(advice: Advice, titles: Sequence[str]) -> Drawing | None:
 
     from pgassay.report import charts
 
-    panels = tuple(dict.fromkeys(str(each["panel"]) for each in found))
-    shown = [_chart(alt, charts, [each for each in found if each["panel"] == panel], panel, panels) for panel in panels]
-    chart = shown[0] if len(shown) == 1 else alt.vconcat(*shown)
+    shade = alt.Color("shade:N", scale=None, legend=None)
+    axis = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '+,.3~r')")
+    tips = [charts.tip("label:N", "point"), charts.tip("standing:N"), charts.tip("x:Q"), charts.tip("y:Q")]
+    base = alt.Chart()
+    panels = {}
+    for panel in dict.fromkeys(str(each["panel"]) for each in found):
+        rows = [each for each in found if each["panel"] == panel]
+        x = alt.X("x:Q", title=charts.wrapped(f"{rows[0]['x_title']}, %", charts.NARROW), axis=axis)
+        y = alt.Y("y:Q", title=charts.wrapped(f"{rows[0]['y_title']}, %", _HEIGHT), axis=axis)
+        layers = [
+            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(x=alt.XDatum(0)),
+            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
+            base.mark_rule(strokeWidth=1.5).encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=shade),
+            base.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=shade),
+            base.mark_point(filled=True, size=90, opacity=1).encode(x=x, y=y, color=shade, tooltip=tips),
+            base.mark_text(align="left", dx=8, dy=-9).encode(x=x, y=y, text="label:N", color=alt.value(INK)),
+        ]
+        panels[panel] = charts.layered(layers, rows, _HEIGHT)
+    several = [shown.properties(title=panel) for panel, shown in panels.items()]
     return Drawing(
         "The front: " + " against ".join(titles),
         "Changes against the start (lines at 0), in per cent. Crosses: intervals that hold for all points and "
         "objectives together. Grey: dominated, not shown to be better in anything, or a limit is not kept.",
-        chart,
+        alt.vconcat(*several) if len(panels) > 1 else next(iter(panels.values())),
     )
 
 
@@ -241,51 +277,6 @@ def point_rows(advice: Advice, titles: Sequence[str]) -> list[dict[str, Any]]:
             found.append(row)
     wide = any(each[f"{axis}_high"] != each[f"{axis}_low"] for each in found for axis in "xy")
     return found if wide else []
-
-
-def _chart(alt: Any, charts: Any, rows: Sequence[dict[str, Any]], panel: str, panels: Sequence[str]) -> Any:
-    shade = alt.Color("shade:N", scale=None, legend=None)
-    axis = alt.Axis(labelExpr="datum.value == 0 ? '0' : format(datum.value, '+,.3~r')")
-    x = alt.X("x:Q", title=charts.wrapped(f"{rows[0]['x_title']}, %", charts.NARROW), axis=axis)
-    y = alt.Y("y:Q", title=charts.wrapped(f"{rows[0]['y_title']}, %", _HEIGHT), axis=axis)
-    tips = [charts.tip("label:N", "point"), charts.tip("standing:N"), charts.tip("x:Q"), charts.tip("y:Q")]
-    base = alt.Chart()
-    layers = [
-        alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(x=alt.XDatum(0)),
-        alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
-        base.mark_rule(strokeWidth=1.5).encode(x=alt.X("x_low:Q"), x2="x_high:Q", y=y, color=shade),
-        base.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("y_low:Q"), y2="y_high:Q", color=shade),
-        base.mark_point(filled=True, size=90, opacity=1).encode(x=x, y=y, color=shade, tooltip=tips),
-        base.mark_text(align="left", dx=8, dy=-9).encode(x=x, y=y, text="label:N", color=alt.value(INK)),
-    ]
-    title = panel if len(panels) > 1 else ""
-    shown = charts.layered(layers, rows, _HEIGHT)
-    return shown.properties(title=title) if title else shown
-
-
-def panel(name: str, title: str, levels: Sequence[AtLevel]) -> Any:
-    """One slice: the levels of a setting, and the response by its `title`."""
-    import altair as alt
-
-    from pgassay.report import charts
-
-    rows = [
-        {
-            "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
-            "shade": PALETTE[0] if each.advised else GREY,
-        }
-        for each in levels
-        for ratio in each.ratios
-    ]  # fmt: skip
-    x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
-    y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
-    shade = alt.Color("shade:N", scale=None, legend=None)
-    layers = [
-        alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
-        alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
-        alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
-    ]
-    return charts.layered(layers, rows, _SLICE)
 
 
 def rows_of(screened: Sequence[Screened]) -> list[dict[str, Any]]:

@@ -4,14 +4,13 @@ Every condition sets the start and the default against what is recommended, all 
 all conditions together. Where another one wins, the winner changes somewhere between that and the usual load. Pure.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from pgassay.advise.constraints import Limits, objections
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.space import Configuration
+from pgassay.advise.space import Configuration, Limits, objections
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Table
@@ -133,19 +132,19 @@ def possible(
 
 def judged(conditions: tuple[Condition, ...], found: Found, arms: Mapping[str, Configuration]) -> tuple[Tried, ...]:
     """Every condition of a study with its standing; `arms` by their names, the start among them."""
-    return tuple(_judged(each, found.get(each, {}), arms) for each in conditions)
-
-
-def _judged(
-    condition: Condition, compared: Mapping[Configuration, Compared] | None, arms: Mapping[str, Configuration]
-) -> Tried:
-    if compared is None:
-        return Tried(condition, Standing.FAILS, why="what is recommended has no result there")
-    against = {name: compared[each] for name, each in arms.items() if each in compared}
-    if START not in against:
-        return Tried(condition, Standing.OPEN, against, "the start has no trial left there")
-    tried = Tried(condition, _STANDINGS.get(against[START].verdict.kind, Standing.OPEN), against)
-    return replace(tried, standing=Standing.OVERTAKEN) if tried.better else tried
+    tried = []
+    for condition in conditions:
+        compared = found.get(condition, {})
+        against = {name: compared[each] for name, each in arms.items() if each in compared} if compared else {}
+        if compared is None:
+            one = Tried(condition, Standing.FAILS, why="what is recommended has no result there")
+        elif START not in against:
+            one = Tried(condition, Standing.OPEN, against, "the start has no trial left there")
+        else:
+            one = Tried(condition, _STANDINGS.get(against[START].verdict.kind, Standing.OPEN), against)
+            one = replace(one, standing=Standing.OVERTAKEN) if one.better else one
+        tried.append(one)
+    return tuple(tried)
 
 
 _STANDINGS = {
@@ -161,12 +160,7 @@ def planned(conditions: Sequence[Condition], robust_s: float) -> str:
     if not conditions:
         return "the advice is not tried at other loads (--robust does)"
     planned_at = f"then at most {duration(robust_s)} at {', '.join(each.name for each in conditions)}"
-    return planned_at if _scaled(conditions) else f"{planned_at}; {NO_SCALE}"
-
-
-def _scaled(conditions: Iterable[Condition]) -> bool:
-    """Is the size of the data one of those that are varied, whether it could be tried or not?"""
-    return any(each.varied == SCALE for each in conditions)
+    return planned_at if any(each.varied == SCALE for each in conditions) else f"{planned_at}; {NO_SCALE}"
 
 
 def sentences(tried: Sequence[Tried], objective: str) -> Iterator[str]:
@@ -175,7 +169,7 @@ def sentences(tried: Sequence[Tried], objective: str) -> Iterator[str]:
         yield "other loads: not tried (--robust does)"
     for each in tried:
         yield f"at {each.condition.name}: {_found(each, objective)}"
-    if tried and not _scaled(each.condition for each in tried):
+    if tried and all(each.condition.varied != SCALE for each in tried):
         yield NO_SCALE
 
 
@@ -185,33 +179,27 @@ def _found(tried: Tried, objective: str) -> str:
     )
     if tried.better:
         usual = amount(tried.condition.varied, tried.condition.usual)
-        between = f"the winner changes between {usual} and {tried.condition.name}"
-        return f"the {' and the '.join(tried.better)} {_is(tried)} better: {seen}; {between}"
+        return f"{_standing(tried)}: {seen}; the winner changes between {usual} and {tried.condition.name}"
     known = tried.standing not in (Standing.OPEN, Standing.NOT_TRIED)
     answer = f"the advice {tried.standing}" if known else tried.standing.value
     return ": ".join(part for part in (answer, tried.why or seen) if part)
 
 
-def _is(tried: Tried) -> str:
-    return "are" if len(tried.better) > 1 else "is"
-
-
 def table(tried: Sequence[Tried], objective: str) -> Table | None:
     """A row for each condition; None where none was tried."""
-    rows = [[each.condition.name, _cell(each, START), _cell(each, DEFAULT), _standing(each)] for each in tried]
+    rows = []
+    for each in tried:
+        found = [each.against.get(name) for name in (START, DEFAULT)]
+        cells = [ratio_interval(*inverted(one)) if one else "–" for one in found]
+        rows.append([each.condition.name, *cells, _standing(each)])
     head = ["load", f"{objective} against the start", "against the default", "standing"]
     note = "all else as in the confirmation; the intervals hold for all of these loads together, at 95 %"
     return Table(head, rows, notes=(note,), texts=True) if rows else None
 
 
-def _cell(tried: Tried, name: str) -> str:
-    found = tried.against.get(name)
-    return ratio_interval(*inverted(found)) if found else "–"
-
-
 def _standing(tried: Tried) -> str:
     if tried.better:
-        return f"the {' and the '.join(tried.better)} {_is(tried)} better"
+        return f"the {' and the '.join(tried.better)} {'are' if len(tried.better) > 1 else 'is'} better"
     return f"{tried.standing.value}: {tried.why}" if tried.why else tried.standing.value
 
 

@@ -16,8 +16,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.advise.constraints import Limits, within
-from pgassay.advise.space import Configuration, Space, index_of
+from pgassay.advise.space import Configuration, Limits, Space, index_of, within
 from pgassay.analysis.boundaries import fixed_critical
 from pgassay.errors import UsageError
 
@@ -125,14 +124,9 @@ def _hadamard(order: int) -> "np.ndarray[tuple[int, int], np.dtype[np.int64]] | 
     return None if half is None else np.block([[half, half], [half, -half]])
 
 
-def rows_of(least: int) -> int:
-    """Pairs of the smallest design with at least so many."""
-    return len(matrix(least))
-
-
 def rows_needed(settings: int, spare: int = SPARE) -> int:
-    """Pairs that a screening of so many settings takes."""
-    return rows_of(settings + spare)
+    """Pairs that a screening of so many settings takes: of the smallest design with `spare` more columns."""
+    return len(matrix(settings + spare))
 
 
 def batches_needed(settings: int, most: int, spare: int = SPARE) -> int:
@@ -232,10 +226,8 @@ def joined(first: Plan, second: Plan) -> Plan:
 
 def extended(plan: Plan, space: Space, seed: int) -> Plan:
     """As many pairs once more, of columns that are drawn again: what follows those of `plan`."""
-    more = _folded(
-        space.start, plan.levels, [matrix(len(plan.names) + SPARE)], random.Random(f"screening-again/{seed}")
-    )
-    return replace(plan, pairs=more.pairs)
+    chance = random.Random(f"screening-again/{seed}")
+    return replace(plan, pairs=_folded(space.start, plan.levels, [matrix(len(plan.names) + SPARE)], chance).pairs)
 
 
 def worth_more(plan: Plan, found: Sequence["Screened"], margin: float) -> bool:
@@ -286,8 +278,11 @@ def _folded(
         columns = chance.sample(range(1, signs.shape[1]), len(names))
         for row in chance.sample(range(len(signs)), len(signs)):
             here = tuple(int(signs[row, column]) for column in columns)
-            mirrored = [-each for each in here]
-            pairs.append(Pair(here, *(_at(base, levels, names, each) for each in (here, mirrored))))
+            both = (
+                base.with_values({name: levels[name][side * sign > 0] for name, sign in zip(names, here, strict=True)})
+                for side in (1, -1)
+            )
+            pairs.append(Pair(here, *both))
     return Plan(names, levels, tuple(pairs))
 
 
@@ -303,12 +298,6 @@ def _levels(space: Space, limits: Limits) -> dict[str, tuple[str, str]]:
         each.name: (each.start, highest.values[each.name] if each.name in above else each.far)
         for each in space.dimensions
     }
-
-
-def _at(
-    start: Configuration, levels: Mapping[str, tuple[str, str]], names: Sequence[str], signs: Sequence[int]
-) -> Configuration:
-    return start.with_values({name: levels[name][sign > 0] for name, sign in zip(names, signs, strict=True)})
 
 
 def of_objective(values: Sequence[Mapping[Configuration, tuple[float, ...] | None]], number: int) -> Measured:
@@ -332,11 +321,9 @@ def effects(
     if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
         known = sum(len(_usable(mine, (pair.row, pair.mirror))) for pair, mine in zip(plan.pairs, values, strict=True))
         raise UsageError(
-            (
-                f"the screening tells nothing: {2 * len(plan.pairs) - known} of its "
-                f"{2 * len(plan.pairs)} trials have no result"
-            ),
-            ("see the reasons in its runs; narrow the space with --space, so that its far levels can be run"),
+            f"the screening tells nothing: {2 * len(plan.pairs) - known} of its {2 * len(plan.pairs)} trials have no"
+            " result",
+            "see the reasons in its runs; narrow the space with --space, so that its far levels can be run",
         )
     inverse = np.linalg.inv(x.T @ x)
     estimates = inverse @ x.T @ y
@@ -346,18 +333,11 @@ def effects(
     found = []
     for name, estimate, error in zip(plan.names, estimates[:count].tolist(), errors[:count].tolist(), strict=True):
         low, high = estimate - critical * error, estimate + critical * error
-        found.append(
-            Screened(
-                name,
-                *plan.levels[name],
-                exp(estimate),
-                exp(low),
-                exp(high),
-                _standing(low, high, margin),
-                plan.along_with,
-                objective,
-            )
-        )
+        standing = Standing.ACTIVE if low > 0 or high < 0 else Standing.OPEN
+        if -log(1 + margin) < low and high < log(1 + margin):
+            standing = Standing.PLACEBO
+        ends = exp(estimate), exp(low), exp(high)
+        found.append(Screened(name, *plan.levels[name], *ends, standing, plan.along_with, objective))
     return tuple(found)
 
 
@@ -383,12 +363,6 @@ def _one_by_one(plan: Plan, values: Measured) -> tuple[Floats, Floats]:
     ]
     x = np.array([[*(each / 2 for each in signs), 1.0] for signs, _ in signed], dtype=float)
     return x.reshape(len(signed), len(plan.names) + 1), np.array([log(value) for _, value in signed])
-
-
-def _standing(low: float, high: float, margin: float) -> Standing:
-    if -log(1 + margin) < low and high < log(1 + margin):
-        return Standing.PLACEBO
-    return Standing.ACTIVE if low > 0 or high < 0 else Standing.OPEN
 
 
 def _usable(

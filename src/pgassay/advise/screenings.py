@@ -7,8 +7,7 @@ are screened so. Those whose effect does not (shared buffers, the background wri
 
 from collections.abc import MutableSequence, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import exp, log
+from math import exp, log, prod
 from statistics import fmean
 
 from pgassay.advise import budget, screening
@@ -68,7 +67,7 @@ def screened(
     What the start had in each batch goes to `starts`; batches in turns have no start.
     """
     if task.turned:
-        return _Apart(task, trials, tell, noted).screened()
+        return _apart(task, trials, tell, noted)
     return _at_once(task, relative(task, trials, noted, starts), tell)
 
 
@@ -136,8 +135,7 @@ def _beside(
     Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
     time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
     """
-    plan = screening.plan_beside(task.space, task.limits, hiding, task.seed, higher=task.higher)
-    _say_beside(plan, tell)
+    plan = _plan_beside(task, task.space, hiding, tell)
     own = screened_pairs(task, plan, measure, "screening-beside", 170)
     found = screening.effects(plan, of_objective(own, 0), margin=task.margin, level=screening.BESIDE_LEVEL)
     left = replace(task, amounts=budget.spent(task.amounts, task.amounts.trial_s * budget.trials_of(len(first.pairs))))
@@ -145,104 +143,86 @@ def _beside(
     return Screening(left, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
 
 
-@dataclass(frozen=True)
-class _Apart:
-    """Settings in turns first, then the others, both with what hides them at its better level."""
+def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted] | None) -> Screening:
+    """Settings in turns first, then the others, both with what hides them at its better level.
 
-    task: Task
-    trials: Trials
-    tell: Tell
-    noted: MutableSequence[Noted] | None
+    The intervals of both parts hold for all settings of both together.
+    """
 
-    def screened(self) -> Screening:
-        """Both parts; their intervals hold for all settings of both together."""
-        task, space = self.task, self.task.space
-        turned = space.narrowed(task.turned)
-        whole = screening.plan(turned, task.limits, task.seed)
-        self.tell(
-            f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} "
-            "configurations, by servers in turns"
-        )
-        first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
-        looked = screened_pairs(task, first, self._absolute)
-        hiding = screening.hiding(first, of_objective(looked, 0))
-        if hiding:
-            plan = screening.plan_beside(turned, task.limits, hiding, task.seed, higher=task.higher)
-            _say_beside(plan, self.tell)
-            values = screened_pairs(task, plan, self._absolute, "screening-beside", 170)
-            turns = task.amounts.least.turns
-            assert turns is not None, "a task with settings in turns has their time"
-            task = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
-        else:
-            plan = screening.joined(first, rest)
-            batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
-            values = (*looked, *screened_pairs(task, rest, self._absolute, before=batches))
-        others = self._others(hiding)
-        slow = screened_pairs(task, others, self._beside(hiding), "screening-apart", 190) if others else ()
-        count = len(plan.names) + (len(others.names) if others else 0)
-        effects = partial(self._effects, count=count, level=screening.BESIDE_LEVEL)
-        in_turn, apart = effects(plan, values), effects(others, slow) if others else ()
-        gain = _gain(hiding, higher=task.higher)
-        parts = [(plan, _relative(plan, values, in_turn, gain))]
-        if hiding:
-            parts.insert(0, (first, _relative(first, looked, hiding, 1.0)))
-        if others:
-            parts.append((others, tuple(_scaled(each, gain) for each in slow)))
-        joined, everything = parts[0]
-        for more, values_of_more in parts[1:]:
-            joined, everything = screening.joined(joined, more), (*everything, *values_of_more)
-        sizes = tuple(len(each.pairs) for each, _ in parts)
-        return Screening(task, joined, everything, (*hiding, *in_turn, *apart), sizes)
-
-    def _effects(self, plan: Plan, values: Sequence[Values], *, count: int, level: float) -> tuple[Screened, ...]:
-        """Of a part of the settings, at its part of the error rate."""
-        share = len(plan.names) / count
-        return screening.effects(plan, of_objective(values, 0), margin=self.task.margin, level=1 - (1 - level) * share)
-
-    def _others(self, hiding: Sequence[Screened]) -> Plan | None:
-        """The pairs of the settings that do not show in slices; None where there are none."""
-        names = [each.name for each in self.task.space.dimensions if each.name not in self.task.turned]
-        if not names:
-            return None
-        space = self.task.space.narrowed(names)
-        found = screening.plan_beside(
-            space, self.task.limits, hiding, self.task.seed, higher=self.task.higher, spare=screening.SPARE_APART
-        )
-        if not found.names:
-            return None
-        where = f", along with {found.along_with}" if found.along_with else ""
-        self.tell(
-            f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
-            f"{where}"
-        )
-        return found
-
-    def _beside(self, hiding: Sequence[Screened]) -> Measure:
-        """Measures relative to the start with each hiding setting at its better level."""
-        better = screening.better_levels(hiding, higher=self.task.higher)
-        space = replace(self.task.space, start=self.task.space.start.with_values(better))
-        return relative(replace(self.task, space=space), self.trials, self.noted)
-
-    def _absolute(self, name: str, wanted: Sequence[Configuration], seed: int) -> Values:
+    def absolute(name: str, wanted: Sequence[Configuration], seed: int) -> Values:
         """Measures as they are, without the start: in a pair what servers in turns share cancels."""
-        tried = fitting(wanted, self.task.limits, self.noted)
-        values = self.trials(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
+        tried = fitting(wanted, task.limits, noted)
+        values = trials(name, tried[0], tried[1:], seed) if len(tried) > 1 else {}
         return {each: None for each in wanted if each not in tried} | dict(values)
 
+    space, left = task.space, task
+    turned = space.narrowed(task.turned)
+    whole = screening.plan(turned, task.limits, task.seed)
+    many = counted(len(whole.names), "setting")
+    tell(f"screening {many} in {2 * len(whole.pairs)} configurations, by servers in turns")
+    first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
+    looked = screened_pairs(task, first, absolute)
+    hiding = screening.hiding(first, of_objective(looked, 0))
+    if hiding:
+        plan = _plan_beside(task, turned, hiding, tell)
+        values = screened_pairs(task, plan, absolute, "screening-beside", 170)
+        turns = task.amounts.least.turns
+        assert turns is not None, "a task with settings in turns has their time"
+        left = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
+    else:
+        plan = screening.joined(first, rest)
+        batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
+        values = (*looked, *screened_pairs(task, rest, absolute, before=batches))
+    others, slow = _others(task, hiding, tell), tuple[Values, ...]()
+    if others:  # relative to the start with each hiding setting at its better level
+        better = space.start.with_values(screening.better_levels(hiding, higher=task.higher))
+        measure = relative(replace(task, space=replace(space, start=better)), trials, noted)
+        slow = screened_pairs(task, others, measure, "screening-apart", 190)
+    count = len(plan.names) + (len(others.names) if others else 0)
 
-def _say_beside(plan: Plan, tell: Tell) -> None:
+    def effects(part: Plan, of_part: Sequence[Values]) -> tuple[Screened, ...]:
+        """Each part has its part of the error rate."""
+        level = 1 - (1 - screening.BESIDE_LEVEL) * (len(part.names) / count)
+        return screening.effects(part, of_objective(of_part, 0), margin=task.margin, level=level)
+
+    in_turn, apart = effects(plan, values), effects(others, slow) if others else ()
+    gain = prod(each.effect for each in hiding if (each.effect > 1) == task.higher)
+    parts = [(plan, _relative(plan, values, in_turn, gain))]
+    if hiding:
+        parts.insert(0, (first, _relative(first, looked, hiding, 1.0)))
+    if others:
+        parts.append((others, tuple(_scaled(each, gain) for each in slow)))
+    joined, everything = parts[0]
+    for more, values_of_more in parts[1:]:
+        joined, everything = screening.joined(joined, more), (*everything, *values_of_more)
+    sizes = tuple(len(each.pairs) for each, _ in parts)
+    return Screening(left, joined, everything, (*hiding, *in_turn, *apart), sizes)
+
+
+def _others(task: Task, hiding: Sequence[Screened], tell: Tell) -> Plan | None:
+    """The pairs of the settings that do not show in slices; None where there are none."""
+    names = [each.name for each in task.space.dimensions if each.name not in task.turned]
+    if not names:
+        return None
+    space, spare = task.space.narrowed(names), screening.SPARE_APART
+    found = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher, spare=spare)
+    if not found.names:
+        return None
+    where = f", along with {found.along_with}" if found.along_with else ""
+    tell(
+        f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
+        f"{where}"
+    )
+    return found
+
+
+def _plan_beside(task: Task, space: Space, hiding: Sequence[Screened], tell: Tell) -> Plan:
+    plan = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher)
     tell(
         f"along with {plan.along_with} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
         " configurations"
     )
-
-
-def _gain(hiding: Sequence[Screened], *, higher: bool) -> float:
-    """What the better levels of the hiding settings do to the start, a ratio."""
-    found = 1.0
-    for each in hiding:
-        found *= each.effect if (each.effect > 1) == higher else 1.0
-    return found
+    return plan
 
 
 def _relative(plan: Plan, values: Sequence[Values], found: Sequence[Screened], gain: float) -> tuple[Values, ...]:

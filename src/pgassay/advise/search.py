@@ -12,12 +12,10 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from pgassay.advise import budget, screening
-from pgassay.advise.constraint_model import Keeping, Slacks
-from pgassay.advise.constraints import Limits, within
 from pgassay.advise.front import picked
 from pgassay.advise.screenings import Screening
-from pgassay.advise.smoothing import Batches, Gains, expected, hopeful, promising
-from pgassay.advise.space import Configuration, Dimension, Space, index_of
+from pgassay.advise.smoothing import Batches, Gains, Keeping, Slacks, expected, hopeful, promising
+from pgassay.advise.space import Configuration, Dimension, Limits, Space, index_of, within
 from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
 from pgassay.plugins import install_command
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     import optuna
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
-    from optuna.trial import Trial
 
 FAILED = 0.5
 """How much worse than the worst (a log-ratio) a point counts that failed."""
@@ -55,9 +52,16 @@ class Search:
         self, space: Space, limits: Limits, seed: int, sampler: "BaseSampler | None" = None, objectives: int = 1
     ) -> None:
         import optuna
+        from optuna.distributions import CategoricalDistribution, IntDistribution
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = space
+        self._distributions: dict[str, BaseDistribution] = {
+            each.name: IntDistribution(0, len(each.levels) - 1)
+            if each.ordered
+            else CategoricalDistribution(each.levels)
+            for each in space.dimensions
+        }
         self._limits = limits
         self._chance = random.Random(f"search/{seed}")
         self._known: list[tuple[Configuration, tuple[float, ...] | None]] = []
@@ -73,14 +77,17 @@ class Search:
 
     def ask(self, taken: Collection[Configuration]) -> Configuration:
         """The next configuration to measure, none of `taken`."""
-        study = self._study()
-        for _ in range(_TRIES):
-            trial = study.ask()
-            chosen = {each.name: _suggested(trial, each) for each in self._space.dimensions}
-            found = within(self._space.dimensions, self._space.start.with_values(chosen), self._limits)
+        study, dimensions = self._study(), self._space.dimensions
+        for attempt in range(2 * _TRIES):
+            if attempt < _TRIES:
+                params = study.ask(self._distributions).params
+                chosen = {each.name: _level(each, params[each.name]) for each in dimensions}
+            else:  # a random one; a small space may have none left, and then one is measured again
+                chosen = {each.name: self._chance.choice(each.levels) for each in dimensions}
+            found = within(dimensions, self._space.start.with_values(chosen), self._limits)
             if found not in taken:
-                return found
-        return self._anywhere(taken)
+                break
+        return found
 
     def _study(self) -> "optuna.Study":
         import optuna
@@ -92,21 +99,11 @@ class Search:
             study.add_trial(
                 optuna.trial.create_trial(
                     params={each.name: _parameter(each, configuration) for each in self._space.dimensions},
-                    distributions={each.name: _distribution(each) for each in self._space.dimensions},
+                    distributions=self._distributions,
                     values=worst if value is None else value,
                 )
             )
         return study
-
-    def _anywhere(self, taken: Collection[Configuration]) -> Configuration:
-        """A random one; a small space may have none left, and then one is measured again."""
-        found = self._space.start
-        for _ in range(_TRIES):
-            chosen = {each.name: self._chance.choice(each.levels) for each in self._space.dimensions}
-            found = within(self._space.dimensions, self._space.start.with_values(chosen), self._limits)
-            if found not in taken:
-                break
-        return found
 
 
 def searched(
@@ -197,20 +194,10 @@ def _guesses(
     return guesses
 
 
-def _distribution(dimension: Dimension) -> "BaseDistribution":
-    from optuna.distributions import CategoricalDistribution, IntDistribution
-
-    if dimension.ordered:
-        return IntDistribution(0, len(dimension.levels) - 1)
-    return CategoricalDistribution(dimension.levels)
-
-
 def _parameter(dimension: Dimension, configuration: Configuration) -> int | str:
     at = index_of(dimension.levels, configuration.values[dimension.name])
     return at if dimension.ordered else dimension.levels[at]
 
 
-def _suggested(trial: "Trial", dimension: Dimension) -> str:
-    if dimension.ordered:
-        return dimension.levels[trial.suggest_int(dimension.name, 0, len(dimension.levels) - 1)]
-    return str(trial.suggest_categorical(dimension.name, dimension.levels))
+def _level(dimension: Dimension, parameter: int | str) -> str:
+    return dimension.levels[parameter] if isinstance(parameter, int) else parameter

@@ -11,13 +11,13 @@ from typing import Any
 from pgassay.advise import drift, failures, robust
 from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
-from pgassay.advise.fallback import Apart, Outdone
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Point, helps
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
+from pgassay.advise.proof import Apart
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
@@ -41,72 +41,64 @@ def auto_confs(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[st
     if not advice.confirmed:
         return {LINES_FILE: "# pgassay advise: no change was confirmed to help\n"}
     kept = [line for line in advice.lines if line.kept]
-    lines = (_conf_line(setting_in(task, line.name), line.value, gain(line, objectives[0])) for line in kept)
+    lines = (_conf_line(task, line.name, line.value, gain(line, objectives[0])) for line in kept)
     return {LINES_FILE: "".join(lines)}
 
 
 def point_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
     """The lines of a point for postgresql.auto.conf."""
+    head = f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n"
     changes = point.configuration.changes_from(task.space.start)
-    lines = (
-        _conf_line(setting_in(task, name), value, line_words(task, point, name, objectives))
-        for name, value in changes.items()
-    )
-    return (
-        f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n{''.join(lines)}"
+    return head + "".join(
+        _conf_line(task, name, value, line_words(task, point, name, objectives)) for name, value in changes.items()
     )
 
 
-def _conf_line(setting: Setting, value: str, why: str) -> str:
+def _conf_line(task: Task, name: str, value: str, why: str) -> str:
+    setting = setting_in(task, name)
     reason = setting.reason or "no reason is known"
     return f"# {why}; {reason}; takes effect by {setting.apply}\n{setting.line(value)}\n"
 
 
 def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> str:
     """All of it, for a terminal."""
-    return "\n".join(_sentences(task, advice, objectives, folder)) + "\n"
-
-
-def _sentences(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> Iterator[str]:
-    yield headline(advice, objectives)
-    yield ""
+    lines = [headline(advice, objectives), ""]
     if advice.points:
-        head, rows = table(advice, objectives)
-        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-        for row in (head, *rows):
-            yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield "against the start; intervals hold for all of these points and objectives together, at 95 %"
-        yield ""
-        yield from _lines_of_points(task, advice, objectives)
+        lines += _points_text(task, advice, objectives)
     elif not task.others:
-        yield auto_confs(task, advice, objectives)[LINES_FILE].rstrip("\n")
-        yield ""
-    yield from proof_sentences(task, advice, objectives)
+        lines += [auto_confs(task, advice, objectives)[LINES_FILE].rstrip("\n"), ""]
+    lines += proof_sentences(task, advice, objectives)
     for at, objective in enumerate(objectives):
         of = f" for {objective}" if task.others else ""
-        known = {
-            kind: [each for each in advice.known if each.objective == at and each.standing is kind] for kind in Standing
-        }
-        placebos = known[Standing.PLACEBO]
+        mine = [each for each in advice.known if each.objective == at]
+        placebos, active, open_ = (
+            [each for each in mine if each.standing is kind]
+            for kind in (Standing.PLACEBO, Standing.ACTIVE, Standing.OPEN)
+        )
         count = counted(len(placebos), "setting")
-        yield f"do not matter{of} within ±{100 * task.margin:.3g} % from start to far level: {count}"
-        yield from (f"  {screened_words(each)}" for each in placebos)
-        if known[Standing.OPEN]:
-            names = ", ".join(each.name for each in known[Standing.OPEN])
-            yield f"not told apart from no effect{of}, nor shown to have none: {names}"
-        if known[Standing.ACTIVE]:
-            yield f"matter{of}:"
-            yield from (f"  {screened_words(each)}" for each in known[Standing.ACTIVE])
-    yield f"searched: {counted(advice.trials, 'configuration')}; {counted(advice.failed, 'trial')} without a result"
-    yield from failures.sentences(advice.refused)
+        lines.append(f"do not matter{of} within ±{100 * task.margin:.3g} % from start to far level: {count}")
+        lines += [f"  {screened_words(each)}" for each in placebos]
+        if open_:
+            names = ", ".join(each.name for each in open_)
+            lines.append(f"not told apart from no effect{of}, nor shown to have none: {names}")
+        if active:
+            lines += [f"matter{of}:", *(f"  {screened_words(each)}" for each in active)]
+    searched, lost = counted(advice.trials, "configuration"), counted(advice.failed, "trial")
+    lines += [f"searched: {searched}; {lost} without a result", *failures.sentences(advice.refused)]
     if task.space.left_out:
-        yield f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)"
+        lines.append(f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)")
     if advice.points:
-        yield f"picture: {folder}/{advice.study}/{REPORT}/{PAGE}"
-    yield f"record: {folder}"
+        lines.append(f"picture: {folder}/{advice.study}/{REPORT}/{PAGE}")
+    return "\n".join([*lines, f"record: {folder}"]) + "\n"
 
 
-def _lines_of_points(task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
+def _points_text(task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
+    head, rows = table(advice, objectives)
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    for row in (head, *rows):
+        yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    yield "against the start; intervals hold for all of these points and objectives together, at 95 %"
+    yield ""
     for point in advice.points:
         if point.searched:
             yield f"{point.label}: {changes(task, point)}"
@@ -151,9 +143,10 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
     yield from map(level_words, advice.levels)
     if advice.confirmed and advice.outdone:
         by, kept = advice.outdone, sum(each.kept for each in advice.lines)
+        left = f"of its {counted(by.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, "
         yield (
             f"the {by.by} was shown to do better than the lines of the search, and was taken:"
-            f" {ratio_interval(*inverted(by.found))} against them; {_apart(by, kept)}"
+            f" {ratio_interval(*inverted(by.found))} against them; {left if by.apart is Apart.DONE else ''}{by.apart}"
         )
     yield from _removed(task, advice)
     if advice.idle:
@@ -165,12 +158,6 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
 def starts(advice: Advice, objectives: Sequence[str]) -> dict[str, tuple[float, ...]]:
     """What the start had in each batch, by objective."""
     return {objective: tuple(each[at] for each in advice.starts) for at, objective in enumerate(objectives)}
-
-
-def _apart(outdone: Outdone, kept: int) -> str:
-    if outdone.apart is Apart.DONE:
-        return f"of its {counted(outdone.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, {outdone.apart}"
-    return outdone.apart
 
 
 def _removed(task: Task, advice: Advice) -> Iterator[str]:
@@ -193,11 +180,6 @@ def _removed(task: Task, advice: Advice) -> Iterator[str]:
 def where(screened: Screened) -> str:
     """Which part of the screening an effect is of."""
     return f"in the screening along with {screened.along_with}" if screened.along_with else "over all of the screening"
-
-
-def by_screening(line: Line) -> bool:
-    """Is it kept by what the screening has shown of it, and not by trials of lines in and out?"""
-    return line.kept and line.screened is not None and line.screened.along_with != LINES
 
 
 def level_words(level: Level) -> str:
@@ -289,7 +271,8 @@ def _of_one(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
         "lines": [
             {
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
-                "together": each.together, "taken_from": each.taken_from or None, "screened": by_screening(each),
+                "together": each.together, "taken_from": each.taken_from or None,
+                "screened": each.kept and each.screened is not None and each.screened.along_with != LINES,
                 "without": robust.compared_values(each.without) if each.without else None,
             }
             for each in advice.lines
@@ -379,18 +362,13 @@ def gain(line: Line, objective: str) -> str:
             said = f"in and out along with its other lines {ratio_interval(found.effect, found.low, found.high)}"
         return f"a line of the {line.taken_from}, which was shown to do better as a whole; {said}"
     if line.screened:
-        return f"{shown_by(line.screened)}; in the confirmation {without(line)}"
+        by = "in and out along with the other lines" if line.screened.along_with == LINES else "by the screening"
+        return f"shown {by} ({screened_words(line.screened)}); in the confirmation {without(line)}"
     if line.together:
         return f"kept with the other lines that are missed only together; alone {without(line)}"
     if line.without is None or line.without.verdict.kind is Kind.FAILED:
         return "without it the server fails"
     return f"{objective} {ratio_interval(*inverted(line.without))} with it"
-
-
-def shown_by(each: Screened) -> str:
-    """What shows that a line helps, apart from the confirmation."""
-    what = "in and out along with the other lines" if each.along_with == LINES else "by the screening"
-    return f"shown {what} ({screened_words(each)})"
 
 
 def without(line: Line) -> str:
@@ -426,11 +404,8 @@ def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]
     """Does a line earn its place in a point, and by what is that shown?"""
     if len(point.configuration.changes_from(task.space.start)) == 1:
         return "its only line"
-    shown = (
-        f"shown by the screening to help {' and '.join(objectives[at] for at in point.shown[name])}"
-        if point.shown.get(name)
-        else ""
-    )
+    by = " and ".join(objectives[at] for at in point.shown.get(name, ()))
+    shown = f"shown by the screening to help {by}" if by else ""
     if name not in point.left_out:
         return shown or "not shown to help: no time to leave it out"
     effects = point.left_out[name]
@@ -458,9 +433,8 @@ def table(advice: Advice, objectives: Sequence[str]) -> tuple[list[str], list[li
 
 def standing(point: Point) -> str:
     """In words, with what is better where something is."""
-    return (
-        f"{point.standing.value} by {point.by}" if point.standing is PointStanding.DOMINATED else point.standing.value
-    )
+    by = f" by {point.by}" if point.standing is PointStanding.DOMINATED else ""
+    return f"{point.standing.value}{by}"
 
 
 def changes(task: Task, point: Point) -> str:

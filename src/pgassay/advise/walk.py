@@ -7,24 +7,34 @@ Where the trials of the screening took longer than their forecast, all that foll
 pace that was seen. Records tell the pace, so an advice that was cut short decides the same when it goes on.
 """
 
-from collections.abc import Callable, Iterator, Mapping, MutableSequence, Sequence
+from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from math import exp, log
 
 from pgassay.advise import budget, front, lines, robust, screening, screenings
-from pgassay.advise.constraint_model import SURE, Keeping, LimitChance, Slacks
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.failures import Failure, Noted, gathered, lowered
-from pgassay.advise.fallback import Answer, Evidence, Outdone, answered
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
-from pgassay.advise.proof import CONFIRMATION, Proved, proved, shares
+from pgassay.advise.proof import CONFIRMATION, Answer, Evidence, Outdone, Proved, answered, proved, shares
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
-from pgassay.advise.smoothing import Expected, Gained, Gains, by_configuration, expected, promising, trimmed
+from pgassay.advise.smoothing import (
+    SURE,
+    Expected,
+    Gained,
+    Gains,
+    Keeping,
+    LimitChance,
+    Slacks,
+    by_configuration,
+    expected,
+    promising,
+    trimmed,
+)
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import Laboratory, Task, Tell, Trials, Values, relative, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
@@ -138,13 +148,12 @@ class _Search:
 
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
-    noted: list[Noted] = []
-    starts: list[tuple[float, ...]] = []
-    found = _walked(task, laboratory, tell, noted, starts)
+    noted, starts = list[Noted](), list[tuple[float, ...]]()
+    found = _found(task, laboratory, tell, noted, starts)
     return replace(found, refused=gathered(noted, task.space.start), starts=tuple(starts))
 
 
-def _walked(
+def _found(
     task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], starts: list[tuple[float, ...]]
 ) -> Advice:
     """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
@@ -163,12 +172,10 @@ def _walked(
     measure = relative(task, noting(task, trials, in_search), noted, starts)
     before, batches = searched(task, first, names, measure, slacks)
     measured, space = by_configuration(batches), task.space.narrowed(names)
-    nothing = replace(
-        nothing,
-        failed=failed + sum(None in each for each in measured.values()),
-        seen=(*seen, *_ratios(task, measured)),
-        trials=len(measured),
-    )
+    failed += sum(None in each for each in measured.values())
+    worked = ((each, gains) for each, all_gains in measured.items() for gains in all_gains if gains is not None)
+    ratios = ((each, tuple(map(exp, task.turned_round(gains)))) for each, gains in worked)
+    nothing = Advice(first.found, failed, (*seen, *ratios), len(measured))
     process, keeping = expected(space, [*before, *batches]), slacks.keeping(space)
     known = promising(process, batches)
     candidates = dict(keeping.safest(sorted(known.items(), key=lambda each: -each[1][0])))
@@ -262,33 +269,20 @@ def _whole(
     return best if failed and (found not in measured or None in measured[found]) else found
 
 
-def _ratios(task: Task, measured: Gained) -> Iterator[tuple[Configuration, tuple[float, ...]]]:
-    for each, all_gains in measured.items():
-        for gains in all_gains:
-            if gains is not None:
-                yield each, tuple(map(exp, task.turned_round(gains)))
-
-
 def _finalist(
     task: Task, ranked: Sequence[tuple[Configuration, Gains]], laboratory: Laboratory
 ) -> tuple[Configuration, float]:
     """The best of the best few, by fresh trials where there are several, with the gain that the search saw."""
     few = ranked[: task.amounts.least.finalists]
-    gains = {each: gain for each, (gain,) in few}
+    gains, best = {each: gain for each, (gain,) in few}, few[0][0]
     if len(few) > 1:
         trial_s = task.trial_s(differing(task.space.start, gains))
-        found = laboratory.study(
-            "finalists",
-            task.space.start,
-            list(gains),
-            task.seed + 1,
-            trial_s * budget.BLOCKS_MIN * (len(few) + 1),
-        )
+        seconds = trial_s * budget.BLOCKS_MIN * (len(few) + 1)
+        found = laboratory.study("finalists", task.space.start, list(gains), task.seed + 1, seconds)
         sign = 1 if task.higher else -1
         known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
-        best = max(known, key=lambda each: sign * log(known[each]), default=few[0][0])
-        return best, gains[best]
-    return few[0][0], few[0][1][0]
+        best = max(known, key=lambda each: sign * log(known[each]), default=best)
+    return best, gains[best]
 
 
 def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> tuple[Tried, ...]:

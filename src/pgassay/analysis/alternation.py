@@ -4,14 +4,20 @@ The unit of inference stays the block: its servers were started afresh, and a se
 as it lives (Kalibera and Tuma 2006), so slices narrow a block's value and never count as repetitions. A *round* gives
 every live arm one slice; ABBA is two rounds. A slice that is discarded takes its round with it, for all arms: what is
 left of that round would set one arm's good moment against nothing. See docs/statistics.md, "Alternating blocks".
+
+How a machine's speed wanders by length of time is its spectrum. The deviation of a length is Allan's (1966): the
+standard deviation of the difference of two neighbouring windows of it, divided by √2. What falls with length averages
+out within a slice; what stays or grows is slower than a slice, and turns take it out.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, log, nan, sqrt
-from statistics import fmean
+from itertools import count, pairwise
+from math import floor, inf, log, sqrt
+from statistics import NormalDist, fmean, median
 
-from pgassay.analysis.boundaries import fixed_critical
+from pgassay.analysis.boundaries import LEVEL, chi_square, fixed_critical
+from pgassay.analysis.slice_length import Deviation
 
 ROUNDS_MIN = 2
 """Whole rounds below which an arm has no value in a block."""
@@ -113,10 +119,10 @@ def _whole_rounds(
     whole, lost = [], []
     for number, slices in rounds.items():
         mine = [row for row in slices if row.arm in arms]
-        reason = next((_unusable(row) for row in mine if _unusable(row)), "")
-        absent = [arm for arm in arms if sum(row.arm == arm for row in mine) != 1]
+        reason = next(filter(None, map(_unusable, mine)), "")
+        absent = [arm or "baseline" for arm in arms if sum(row.arm == arm for row in mine) != 1]
         if absent and not reason:
-            reason = _not_one_slice(absent)
+            reason = f"{', '.join(absent)} {'has' if len(absent) == 1 else 'have'} not exactly one slice"
         if reason:
             lost.append(LostRound(block, number, reason))
         else:
@@ -125,29 +131,19 @@ def _whole_rounds(
 
 
 def _unusable(row: SliceRow) -> str:
-    if row.discarded:
-        return _discarded_slice(row.arm, row.discarded)
-    if not (0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf):
-        return _discarded_slice(row.arm, f"{row.transactions:g} transactions in {row.seconds:g} s")
-    return ""
+    why = row.discarded
+    if not (why or (0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf)):
+        why = f"{row.transactions:g} transactions in {row.seconds:g} s"
+    return f"{row.arm or 'baseline'}: {why}" if why else ""
 
 
 def _value(block: int, arm: str, slices: Sequence[SliceRow]) -> BlockValue:
-    names = set.intersection(*(set(row.covariates) for row in slices))
-    return BlockValue(
-        block=block,
-        arm=arm,
-        transactions=sum(row.transactions for row in slices),
-        seconds=sum(row.seconds for row in slices),
-        rounds=len(slices),
-        covariates={name: _mean_covariate(name, slices) for name in sorted(names)},
-    )
-
-
-def _mean_covariate(name: str, slices: Sequence[SliceRow]) -> float:
-    weights = [row.transactions if name.endswith(PER_TRANSACTION) else row.active_s for row in slices]
-    total = sum(row.covariates[name] * weight for row, weight in zip(slices, weights, strict=True))
-    return total / sum(weights)
+    transactions, covariates = sum(row.transactions for row in slices), {}
+    for name in sorted(set.intersection(*(set(row.covariates) for row in slices))):
+        weights = [row.transactions if name.endswith(PER_TRANSACTION) else row.active_s for row in slices]
+        total = sum(row.covariates[name] * weight for row, weight in zip(slices, weights, strict=True))
+        covariates[name] = total / sum(weights)
+    return BlockValue(block, arm, transactions, sum(row.seconds for row in slices), len(slices), covariates)
 
 
 @dataclass(frozen=True)
@@ -167,10 +163,6 @@ class Shares:
     rounds: float
     contrast: float
     freedom: int
-
-    def contrast_with(self, rounds: int) -> float:
-        """The standard deviation that a block's log-ratio would have with so many rounds."""
-        return sqrt(2.0 * (self.instance + self.slice / rounds))
 
 
 def shares(rows: Sequence[SliceRow], baseline: str) -> Shares | None:
@@ -272,7 +264,7 @@ class Washout:
         return tuple(each for each in self.carries[1:] if each.low > self.limit or each.high < -self.limit)
 
 
-def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01, level: float = 0.95) -> Washout:
+def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> Washout:
     """Test for a trend over the position in a slice, in the unit that matters: the shift of the block's log-ratio.
 
     A slice's shift is ln(mean of all parts / mean of all but the first): what leaving out the first part as well would
@@ -284,38 +276,142 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01, lev
         arms = list(dict.fromkeys(row.arm for row in mine))
         whole, _ = _whole_rounds(block, mine, arms)
         for arm in arms:
-            found = [_shift(each[arm].parts) for each in whole if _part_logs(each[arm])]
-            if found:
-                shifts.setdefault(arm, {})[block] = fmean(found)
+            parts = [each[arm].parts for each in whole if _part_logs(each[arm])]
+            if parts:
+                shifts.setdefault(arm, {})[block] = fmean(log(fmean(each) / fmean(each[1:])) for each in parts)
     base = shifts.get(baseline)
     if base is None:
         return Washout((), 0, limit)
-    carries = [_carry(baseline, list(base.values()), level)]
+    compared = {baseline: list(base.values())}
     for arm, mine_by_block in shifts.items():
         both = [shift - base[block] for block, shift in mine_by_block.items() if block in base]
         if arm != baseline and both:
-            carries.append(_carry(arm, both, level))
+            compared[arm] = both
+    carries = []
+    for arm, of_arm in compared.items():
+        count, mean, half = len(of_arm), fmean(of_arm), inf
+        if count > 1:
+            spread = sqrt(sum((shift - mean) ** 2 for shift in of_arm) / (count - 1))
+            half = fixed_critical(count, 1.0 - LEVEL) * spread / sqrt(count)
+        carries.append(Carry(arm, mean, mean - half, mean + half))
     return Washout(tuple(carries), len(base), limit)
 
 
-def _shift(parts: Sequence[float]) -> float:
-    return log(fmean(parts) / fmean(parts[1:]))
+WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
+"""Lengths within a block that are looked at, in parts of a slice."""
+JUMPS_MIN = 6
+"""Neighbouring windows below which a length is left out: fewer tell a deviation to worse than ± 30 %."""
+BLOCKS_MIN = 3
+"""Blocks below which nothing is said of what lasts longer than a block."""
+REPEATED_MAX = 10_000
+"""No study repeats more often."""
+NORMAL = NormalDist().inv_cdf(0.975)
 
 
-def _carry(arm: str, shifts: Sequence[float], level: float) -> Carry:
-    count = len(shifts)
-    mean = fmean(shifts)
-    spread = sqrt(sum((shift - mean) ** 2 for shift in shifts) / (count - 1)) if count > 1 else nan
-    half = fixed_critical(count, 1.0 - level) * spread / sqrt(count) if count > 1 else inf
-    return Carry(arm, mean, mean - half, mean + half)
+def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
+    """Of servers that are alike, or were made so: each arm's mean in a block is taken out first.
+
+    Within a block windows of parts in the order of time, both arms' one after the other, without the time between
+    slices. Beyond a block its mean against that of the next one, whose servers were started again. Slices that were
+    discarded, and those without parts, are left out.
+    """
+    blocks = _usable(rows)
+    jumps: dict[int, list[float]] = {}
+    lengths: list[float] = []
+    for mine in blocks.values():
+        every: dict[str, list[float]] = {}
+        for row in mine:
+            every.setdefault(row.arm, []).extend(row.parts)
+        usual = {arm: fmean(parts) for arm, parts in every.items() if parts}
+        parts = [part / usual[row.arm] for row in mine for part in row.parts if usual[row.arm] > 0.0]
+        lengths += [row.active_s / len(row.parts) for row in mine if row.parts]
+        for window in WINDOWS:
+            ends = range(window, len(parts) + 1, window)
+            means = [fmean(parts[end - window : end]) for end in ends]
+            found = [log(later / sooner) for sooner, later in pairwise(means) if sooner > 0.0 and later > 0.0]
+            jumps.setdefault(window, []).extend(found)
+    part_s = median(lengths) if lengths else 0.0
+    deviations = [_deviation(window * part_s, found) for window, found in jumps.items() if len(found) >= JUMPS_MIN]
+    steps = [fmean(each.values()) for each in _steps(blocks)]
+    if len(steps) >= BLOCKS_MIN - 1:
+        length_s = median(sum(row.seconds for row in mine) for mine in blocks.values())
+        deviations.append(_deviation(length_s, steps))
+    return tuple(deviations)
 
 
-def _not_one_slice(arms: Sequence[str]) -> str:
-    """Why a round of alternating slices is lost: these arms have none in it, or more than one."""
-    named = ", ".join(arm or "baseline" for arm in arms)
-    return f"{named} {'has' if len(arms) == 1 else 'have'} not exactly one slice"
+def _usable(rows: Iterable[SliceRow]) -> dict[int, list[SliceRow]]:
+    return _by_block(row for row in rows if not row.discarded and row.transactions > 0 and row.active_s > 0)
 
 
-def _discarded_slice(arm: str, reason: str) -> str:
-    """Why a round of alternating slices is lost: the slice of `arm` may not count."""
-    return f"{arm or 'baseline'}: {reason}"
+def _deviation(length_s: float, jumps: Sequence[float]) -> Deviation:
+    return Deviation(length_s, sqrt(fmean(jump * jump for jump in jumps) / 2.0), len(jumps))
+
+
+def _steps(blocks: Mapping[int, Sequence[SliceRow]]) -> list[dict[str, float]]:
+    """By how much each arm's speed differs (a logarithm) in a block and the next one; only where both have slices."""
+    speeds = []
+    for block, mine in sorted(blocks.items()):
+        done: dict[str, tuple[float, float]] = {}
+        for row in mine:
+            before, seconds = done.get(row.arm, (0.0, 0.0))
+            done[row.arm] = before + row.transactions, seconds + row.seconds
+        speeds.append((block, {arm: log(transactions / in_s) for arm, (transactions, in_s) in done.items()}))
+    steps = [
+        {arm: later[arm] - sooner[arm] for arm in sooner if arm in later}
+        for (first, sooner), (second, later) in pairwise(speeds)
+        if second == first + 1
+    ]
+    return [each for each in steps if each]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What turns leave of the noise: standard deviations of logarithms, those of one arm's value in a block.
+
+    `noise` is a contrast's divided by √2, so that it compares with a trial's noise; with its 95 % interval
+    (chi-square, `freedom` degrees). `sequential` is what the same servers would have had one after the other, judged by
+    neighbouring blocks (`one_after_the_other`); None where blocks are too few.
+    """
+
+    shares: Shares
+    noise: float
+    noise_low: float
+    noise_high: float
+    sequential: float | None
+
+
+def turns_of(rows: Sequence[SliceRow], baseline: str) -> Turns | None:
+    """Of a run whose servers took turns; None where it has too few blocks or rounds to tell."""
+    found = shares(rows, baseline)
+    if found is None:
+        return None
+    low, high = (
+        found.contrast * sqrt(found.freedom / chi_square(share, found.freedom) / 2.0) for share in (0.975, 0.025)
+    )
+    return Turns(found, found.contrast / sqrt(2.0), low, high, one_after_the_other(rows))
+
+
+def one_after_the_other(rows: Sequence[SliceRow]) -> float | None:
+    """The noise of a trial if servers had not taken turns: how the same arm differs in two neighbouring blocks.
+
+    Both were started again and a block's time lies between them, as between trials one after the other. None below
+    `BLOCKS_MIN` blocks in a row.
+    """
+    steps = _steps(_usable(rows))
+    if len(steps) < BLOCKS_MIN - 1:
+        return None
+    return sqrt(fmean(jump * jump for each in steps for jump in each.values()) / 2.0)
+
+
+def blocks_as_narrow(noise: float, blocks: int, other: float) -> int | None:
+    """Blocks at noise `other` whose interval is as narrow as that of `blocks` at `noise`; None where none can be.
+
+    By Student's interval of a mean, as if there were one look only.
+    """
+    if blocks < 2 or noise <= 0.0:
+        return None
+    wanted = fixed_critical(blocks, 0.05) * noise / sqrt(blocks)
+    guess = max(2, floor((NORMAL * other / wanted) ** 2))  # of ever so many blocks; of few there must be more
+    if guess > REPEATED_MAX:
+        return None
+    return next(n for n in count(guess) if fixed_critical(n, 0.05) * other / sqrt(n) <= wanted)

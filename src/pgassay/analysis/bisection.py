@@ -1,4 +1,4 @@
-"""Which commit changed it: the probability of each, from blocks that set one commit beside the good one or another.
+"""Which commit changed it: the probability of each, from blocks that set one commit against the good one or another.
 
 Probabilistic bisection (Horstein, IEEE Trans. Information Theory 9, 1963; Waeber, Frazier, Henderson, SIAM J. Control
 Optim. 51, 2013): an answer of a noisy comparison is never certain, so no half of the history is thrown away. The next
@@ -24,8 +24,8 @@ MARGIN = 1.5
 """A difference to bisect by is so many times half its interval; what is only just shown is overstated on average."""
 CANDIDATES = 8
 """Commits about the median that are held against each other for the next block."""
-BESIDE = 2
-"""Commits that are held against each other for the next block beside each commit that was measured."""
+PARTNERS = 2
+"""Commits that are held against each other for the next block along with each commit that was measured."""
 NEGLIGIBLE = 1e-3
 """Places less probable than this have no say in where the next block goes."""
 FIT_ALPHA = 0.01
@@ -34,20 +34,20 @@ _GRID = np.linspace(-1.0, 1.0, 41)
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One block: a commit's place in the history (the good one is 0) and its log-ratio to one before, `beside` it."""
+class Measured:
+    """One block: a commit's place in the history (the good one is 0) and its log-ratio to one before, `against`."""
 
     commit: int
     contrast: float
-    beside: int = 0
+    against: int = 0
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The two commits of the next block, `commit` and an earlier one `beside` it."""
+class NextBlock:
+    """The two commits of the next block, `commit` and an earlier one `against` it."""
 
     commit: int
-    beside: int = 0
+    against: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Change:
         return self.fit < FIT_ALPHA
 
 
-def spans(last: int, seen: Sequence[Seen], skipped: Collection[int] = ()) -> tuple[Span, ...]:
+def spans(last: int, seen: Sequence[Measured], skipped: Collection[int] = ()) -> tuple[Span, ...]:
     """The probability of each span of a history whose bad commit is `last`; `skipped` cannot be measured.
 
     Before a block every commit is as likely as another. Raises ValueError for a block of no commit of this history,
@@ -95,33 +95,33 @@ def spans(last: int, seen: Sequence[Seen], skipped: Collection[int] = ()) -> tup
     return tuple(map(Span, starts, ends, (weights / weights.sum()).tolist()))
 
 
-def next_block(last: int, seen: Sequence[Seen], known: Sequence[Span]) -> Asked | None:
+def next_block(last: int, seen: Sequence[Measured], known: Sequence[Span]) -> NextBlock | None:
     """The block that is expected to tell most of where the change is; None where there is nothing left to tell apart.
 
     It is the one with the largest mutual information of place and contrast, each place with its own predictive t. That
     is the good commit with one near the median of `known`; or, when a commit is suspected, two with it between them,
     which rules out what is before and what is after at once. While the effect itself is poorly known, a block of good
-    and bad tells more. Beside another commit stand only those that were measured already, for they can be.
+    and bad tells more. Set against another commit are only those that were measured already, for they can be.
     """
     if len(known) < 2:
         return None
     if len(seen) < FIRST_LOOK or all(each.commit != last for each in seen):
-        return Asked(last)
+        return NextBlock(last)
     share = np.asarray([span.share for span in known])
     upto = np.asarray([span.upto for span in known])
-    asked = [Asked(last), *_candidates(upto, share, 0, CANDIDATES)]
-    for beside in sorted({each.commit for each in seen} - {last}):
-        asked += _candidates(upto, share, beside, BESIDE)
+    asked = [NextBlock(last), *_candidates(upto, share, 0, CANDIDATES)]
+    for against in sorted({each.commit for each in seen} - {last}):
+        asked += _candidates(upto, share, against, PARTNERS)
     likely = share > NEGLIGIBLE
-    told = _information(_Sums.of(last, seen), asked, upto[likely], share[likely] / share[likely].sum())
-    return asked[int(told.argmax())]
+    gain = _information(_Sums.of(last, seen), asked, upto[likely], share[likely] / share[likely].sum())
+    return asked[int(gain.argmax())]
 
 
-def _candidates(upto: npt.NDArray[np.intp], share: Floats, beside: int, most: int) -> list[Asked]:
+def _candidates(upto: npt.NDArray[np.intp], share: Floats, against: int, most: int) -> list[NextBlock]:
     """Blocks with the change between their commits by a probability near one half."""
-    between = np.where(upto > beside, share, 0.0).cumsum()
+    between = np.where(upto > against, share, 0.0).cumsum()
     order = np.abs(between - 0.5)[:-1].argsort(kind="stable")
-    return [Asked(int(upto[place]), beside) for place in order if upto[place] > beside][:most]
+    return [NextBlock(int(upto[place]), against) for place in order if upto[place] > against][:most]
 
 
 def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
@@ -132,7 +132,7 @@ def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
 
 def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
-    return mean_of(contrasts, Scale.DIFFERENCE, lambda blocks: _critical(blocks, horizon))
+    return mean_of(contrasts, Scale.DIFFERENCE, _certainty(horizon))
 
 
 def shown(mean: BlockMean) -> bool:
@@ -145,26 +145,26 @@ def measured(mean: BlockMean) -> bool:
     return abs(mean.mean) > MARGIN * mean.half
 
 
-def change(last: int, seen: Sequence[Seen], span: Span, horizon: int) -> Change:
+def change(last: int, seen: Sequence[Measured], span: Span, horizon: int) -> Change:
     """What changed in `span`: commits before it are as the good one, all others differ from it by one effect.
 
-    The blocks that estimate the effect also told when to stop, so its interval is one for a look after every block up
-    to `horizon`.
+    The blocks that estimate the effect also decided when to stop, so its interval is one for a look after every block
+    up to `horizon`.
     """
     sums = _Sums.of(last, seen)
     blocks = len(seen)
     count = float(sums.count[span.upto])
     mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
-    half = _critical(blocks, horizon) * sqrt(rest / (blocks - 1) / count)
+    certainty = _certainty(horizon)
+    half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
     return Change(estimate, low, high, blocks, _fit(seen, rest))
 
 
-def _critical(blocks: int, horizon: int) -> float:
-    """Of |t| for 95 % at every look up to `horizon` blocks together."""
-    certainty = Certainty(0.95, 1, horizon, every_block=True)
-    return certainty.critical(blocks, certainty.alpha)
+def _certainty(horizon: int) -> Certainty:
+    """Of 95 % at every look up to `horizon` blocks together."""
+    return Certainty(0.95, 1, horizon, every_block=True)
 
 
 @dataclass(frozen=True)
@@ -178,10 +178,10 @@ class _Sums:
     """Of all contrasts."""
 
     @classmethod
-    def of(cls, last: int, seen: Sequence[Seen]) -> "_Sums":
-        if any(not 0 <= each.beside < each.commit <= last for each in seen):
+    def of(cls, last: int, seen: Sequence[Measured]) -> "_Sums":
+        if any(not 0 <= each.against < each.commit <= last for each in seen):
             raise ValueError("a block of commits that are not in this history")
-        after = np.asarray([each.beside for each in seen], dtype=np.intp) + 1
+        after = np.asarray([each.against for each in seen], dtype=np.intp) + 1
         upto = np.asarray([each.commit for each in seen], dtype=np.intp)
         values = np.asarray([each.contrast for each in seen], dtype=np.float64)
         count, total = (
@@ -213,11 +213,11 @@ def _rest(sums: _Sums, ends: Sequence[int]) -> Floats:
     return np.asarray(np.maximum(sums.squares - explained, 0.0))
 
 
-def _fit(seen: Sequence[Seen], rest: float) -> float:
+def _fit(seen: Sequence[Measured], rest: float) -> float:
     """Lack of fit (F): the means of blocks of the same two commits about the step, against their own spread."""
     alike: dict[tuple[int, int], list[float]] = {}
     for each in seen:
-        alike.setdefault((each.beside, each.commit), []).append(each.contrast)
+        alike.setdefault((each.against, each.commit), []).append(each.contrast)
     inside = sum(float(np.var(values)) * len(values) for values in alike.values())
     free_between, free_inside = float(len(alike) - 1), float(len(seen) - len(alike))
     if free_between < 1 or free_inside < 1 or inside <= 0.0:
@@ -226,14 +226,14 @@ def _fit(seen: Sequence[Seen], rest: float) -> float:
     return float(fdtrc(free_between, free_inside, ratio))
 
 
-def _information(sums: _Sums, asked: Sequence[Asked], places: npt.NDArray[np.intp], share: Floats) -> Floats:
+def _information(sums: _Sums, asked: Sequence[NextBlock], places: npt.NDArray[np.intp], share: Floats) -> Floats:
     """For each block of `asked`: how much (nats) its contrast tells of which of `places` is the change."""
     freedom = sums.blocks - 1.0
     changed = sums.count[places]
     mean = sums.total[places] / changed
     spread = np.sqrt(np.maximum(_rest(sums, places.tolist()), 1e-300) / freedom)
-    beside, commit = np.asarray([(each.beside, each.commit) for each in asked]).T[:, :, None]
-    between = (beside < places) & (places <= commit)
+    against, commit = np.asarray([(each.against, each.commit) for each in asked]).T[:, :, None]
+    between = (against < places) & (places <= commit)
     centre = np.where(between, mean, 0.0)[:, :, None]
     width = np.where(between, spread * np.sqrt(1.0 + 1.0 / changed), spread)[:, :, None]
     middle, reach = (centre.max() + centre.min()) / 2, (centre.max() - centre.min()) / 2 + 4.0 * width.max()

@@ -13,8 +13,9 @@ from math import exp, lgamma, log, pi, sqrt
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import chebyshev
-from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
+from scipy.special import gammaincinv, stdtr, stdtrit  # type: ignore[import-untyped]
 
+LEVEL = 0.95
 FIRST_LOOK = 5
 """Blocks before the first look; below it there is no interval and no verdict."""
 
@@ -116,13 +117,18 @@ PRIOR_MAX = 3
 
 
 def prior_of(together: int) -> float:
-    """The degrees of freedom that the mean variance of so many contrasts counts for beside one contrast's own."""
+    """The degrees of freedom that the mean variance of so many contrasts counts for along with one contrast's own."""
     return float(min(together - 1, PRIOR_MAX))
 
 
 def fixed_critical(blocks: int, alpha: float) -> float:
     """Student's two-sided critical value for one look only, at `blocks` contrasts; infinite below two."""
     return float(-stdtrit(blocks - 1, alpha / 2)) if blocks >= 2 else float("inf")
+
+
+def chi_square(share: float, freedom: float) -> float:
+    """The quantile of chi-square; scipy.stats has it too, and takes a second to import."""
+    return 2.0 * float(gammaincinv(freedom / 2.0, share))
 
 
 def _density_at_first_look(ratio: Floats) -> Floats:

@@ -6,21 +6,26 @@ each cluster once, so a trial's noise within a block is what a study's verdicts 
 Kalibera and Jones (ISMM 2013, "Rigorous benchmarking in reasonable time"): analysis of variance of a balanced nested
 plan, closed form. Theirs does not know time; here restart j of every cluster belongs to block j, so that drift, which
 all clusters share, counts neither as theirs nor as the restarts'. A run's place after its restart is taken out.
+
+Their section 7 has the cheapest way to repeat (runs after a restart, restarts of a cluster, clusters):
+n_i = sqrt(c_(i+1) / c_i * s_i^2 / s_(i+1)^2) makes variance times cost least. Where it asks for less than one, the two
+levels are pooled (each restart then has a cluster of its own), which is the optimum under n_i >= 1.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import exp, inf, isfinite, log, nan, sqrt
+from itertools import pairwise
+from math import ceil, exp, floor, inf, isfinite, log, nan, sqrt
 
 import numpy as np
-from scipy.stats import chi2  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import Floats, fixed_critical
+from pgassay.analysis.boundaries import LEVEL, Floats, chi_square, fixed_critical
 from pgassay.analysis.factorial import incomplete
 from pgassay.analysis.numbers import plural
 
 LEAST = 2
 """Clusters, restarts and runs below which sources of noise cannot be separated."""
+_SOURCES = ("cluster", "whole block", "run")
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,12 @@ class Components:
     trial: float
     trial_freedom: float
 
-    def deviation(self, level: float = 0.95) -> tuple[float, float, float]:
-        """The standard deviation of one trial within a block, with its interval (chi-square)."""
+    def deviation(self) -> tuple[float, float, float]:
+        """The standard deviation of one trial within a block, with its interval (chi-square, 95 %)."""
         if self.trial_freedom == 0.0:
             return 0.0, 0.0, 0.0
-        freedom, tail = self.trial_freedom, (1.0 - level) / 2.0
-        ends = (freedom * self.trial / float(chi2.ppf(quantile, freedom)) for quantile in (1.0 - tail, tail))
+        freedom, tail = self.trial_freedom, (1.0 - LEVEL) / 2.0
+        ends = (freedom * self.trial / chi_square(quantile, freedom) for quantile in (1.0 - tail, tail))
         low, high = (sqrt(end) for end in ends)
         return sqrt(self.trial), low, high
 
@@ -131,19 +136,23 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
     whole, left_out = [], []
     for block in blocks:
         cells = [seen.get((cluster, block, run)) for cluster in clusters for run in runs]
-        usable = all(
-            each is not None and (each.value is not None and isfinite(each.value) and each.value > 0.0)
-            for each in cells
-        )
-        whole += [block] if usable else []
-        left_out += [] if usable else [incomplete(block)]
-    if min(len(clusters), len(whole), len(runs)) < LEAST:
-        return _no_calibration(len(clusters), len(whole), len(runs))
+        values_here = [None if each is None else each.value for each in cells]
+        if all(value is not None and isfinite(value) and value > 0.0 for value in values_here):
+            whole.append(block)
+        else:
+            left_out.append(incomplete(block))
+    counts = (len(clusters), len(whole), len(runs))
+    if min(counts) < LEAST:
+        of_each = [f"{count} {plural(noun, count)}" for count, noun in zip(counts, _SOURCES, strict=True)]
+        return f"{of_each[0]}, {of_each[1]} and {of_each[2]} after each restart: at least two of each are needed"
     grid = [[[seen[cluster, block, run] for run in runs] for block in whole] for cluster in clusters]
     values = np.log(np.asarray([[[each.value for each in cell] for cell in row] for row in grid], dtype=np.float64))
     hours = np.asarray([[[each.hours for each in cell] for cell in row] for row in grid], dtype=np.float64)
     components = variance_components(values)
     noise, low, high = components.deviation()
+    # Restart by restart: the first run against the mean of the later ones.
+    first: Sequence[float] = (values[:, :, 0] - values[:, :, 1:].mean(axis=2)).ravel().tolist()
+    spread = float(np.std(first, ddof=1))
     return Noise(
         response=response,
         mean=exp(components.mean),
@@ -153,7 +162,7 @@ def noise_of(response: str, measured: Iterable[Measured]) -> Noise | str:
         components=components,
         drift=_drift(hours.mean(axis=(0, 2)), values.mean(axis=(0, 2))),
         hours=float(np.ptp(hours.mean(axis=(0, 2)))),
-        first_run=_first_run(values),
+        first_run=_change(float(np.mean(first)), fixed_critical(len(first), 0.05) * spread / sqrt(len(first))),
         left_out=tuple(left_out),
     )
 
@@ -179,21 +188,79 @@ def _drift(hours: Floats, values: Floats) -> Change:
     return _change(slope * span, fixed_critical(count - 1, 0.05) * error * span)
 
 
-def _first_run(values: Floats) -> Change:
-    """Restart by restart: the first run against the mean of the later ones."""
-    seen: Sequence[float] = (values[:, :, 0] - values[:, :, 1:].mean(axis=2)).ravel().tolist()
-    spread = float(np.std(seen, ddof=1))
-    return _change(float(np.mean(seen)), fixed_critical(len(seen), 0.05) * spread / sqrt(len(seen)))
-
-
 def _change(middle: float, half: float) -> Change:
     middle, low, high = (exp(min(end, log(1e300))) - 1.0 for end in (middle, middle - half, middle + half))
     return Change(middle, low, high)
 
 
-def _no_calibration(clusters: int, blocks: int, runs: int) -> str:
-    """Too few trials to tell one source of noise from another."""
-    return (
-        f"{clusters} {plural('cluster', clusters)}, {blocks} whole {plural('block', blocks)} and "
-        f"{runs} {plural('run', runs)} after each restart: at least two of each are needed"
-    )
+REPEATS_MAX = 50
+"""No level is repeated more often within the one above it: its variance is never known to be exactly zero."""
+
+CLUSTERS_MAX = 500
+
+
+@dataclass(frozen=True)
+class Level:
+    """A level of repetition: the variance that it adds (of logarithms), and what one more of it costs."""
+
+    variance: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class RepetitionPlan:
+    """Repetitions of one treatment. `half_width` is that of its mean's interval as a share (0.02 is ±2 %)."""
+
+    clusters: int
+    restarts: int
+    runs: int
+    seconds: float
+    half_width: float
+
+
+def optimum(levels: Sequence[Level]) -> tuple[float, ...]:
+    """How often each level but the last is repeated within the next, real numbers >= 1; `levels` from the lowest up.
+
+    Infinite above a level that adds no variance at all.
+    """
+    pools: list[list[float]] = []  # variance, seconds, levels in the pool
+    for level in reversed(levels):
+        pools.append([level.variance, level.seconds, 1.0])
+        # Downwards there must be ever more of each: variance per second must not fall on the way down.
+        while len(pools) > 1 and pools[-1][0] * pools[-2][1] < pools[-2][0] * pools[-1][1]:
+            variance, seconds, count = pools.pop()
+            pools[-1] = [pools[-1][0] + variance, pools[-1][1] + seconds, pools[-1][2] + count]
+    rates = [variance / seconds for variance, seconds, count in pools for _ in range(int(count))]
+    ratios = [lower / upper if upper > 0.0 else (inf if lower > 0.0 else 1.0) for upper, lower in pairwise(rates)]
+    return tuple(sqrt(ratio) for ratio in reversed(ratios))
+
+
+def repeats(run: Level, restart: Level, cluster: Level) -> tuple[int, int]:
+    """Runs after a restart and restarts of a cluster, whole numbers up to `REPEATS_MAX`: least variance times cost."""
+    found = []
+    for restarts in range(1, REPEATS_MAX + 1):
+        # With the restarts fixed they are part of their cluster, and the formula gives the runs.
+        above = Level(cluster.variance + restart.variance / restarts, cluster.seconds + restarts * restart.seconds)
+        (exact,) = optimum((Level(run.variance / restarts, run.seconds * restarts), above))
+        for runs in {floor(min(exact, REPEATS_MAX)), ceil(min(exact, REPEATS_MAX))}:
+            variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
+            found.append((variance * seconds, runs, restarts))
+    _, runs, restarts = min(found)
+    return runs, restarts
+
+
+def cheapest(run: Level, restart: Level, cluster: Level, width: float) -> RepetitionPlan | None:
+    """The plan whose interval (Student's t over clusters, 95 %) is within ±`width`; None beyond `CLUSTERS_MAX`."""
+    runs, restarts = repeats(run, restart, cluster)
+    variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
+    for clusters in range(LEAST, CLUSTERS_MAX + 1):
+        half = fixed_critical(clusters, 0.05) * sqrt(variance / clusters)
+        if half <= log(1.0 + width):
+            return RepetitionPlan(clusters, restarts, runs, clusters * seconds, exp(half) - 1.0)
+    return None
+
+
+def _of_cluster(run: Level, restart: Level, cluster: Level, restarts: int, runs: int) -> tuple[float, float]:
+    """The variance of a cluster's mean, and the seconds that it takes."""
+    variance = cluster.variance + restart.variance / restarts + run.variance / (restarts * runs)
+    return variance, cluster.seconds + restarts * (restart.seconds + runs * run.seconds)

@@ -2,23 +2,32 @@
 
 A claim names the range of effects that would reproduce it. An interval inside the range reproduces it, one outside
 contradicts it; an interval that holds both says neither, and the judgement then says how many blocks more would.
+
+Paired claims are those that no comparison of two treatments answers. `per` divides the response by another one of the
+same trial (the WAL's write amplification by the data's). `against` may name another condition or covariate point (38
+threads against 1). `than` holds a change against the same change with other levels (what FILLFACTOR costs on one drive,
+by what it costs on the other). All sides are taken from the same block, so that what moves a whole block cancels, and
+the interval is that of any other comparison that stands for itself; of several `than` the weakest decides, and they
+share an error rate.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import product
 from math import inf, isfinite, log
 
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.compare import Looks, compare
 from pgassay.analysis.effects import Effect, few_blocks
 from pgassay.analysis.forecast import blocks_to_distinguish
 from pgassay.analysis.numbers import duration
+from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Verdict, needs, not_compared
 from pgassay.study.drives import DATA, WAL, DriveKind, kind_of, role_of
-from pgassay.study.levels import Levels
+from pgassay.study.levels import Arm, Levels, Place
 from pgassay.study.model import Claim, Study
-from pgassay.study.responses import Scale
+from pgassay.study.responses import Better, Response, Scale
 
 NO_SUCH_ARM = "no arm of this run has these levels"
 
@@ -73,7 +82,8 @@ def judge(
     if claim.magnitude is not None and low <= effect.none <= high:
         return not_testable(claim, "its range includes no effect, and a size was published")
     points = points and effect.scale is Scale.DIFFERENCE
-    value, least, most = (_number(effect, each, points) for each in (effect.estimate, effect.low, effect.high))
+    form, times = ("+.1f", 100.0) if points else (".3f" if effect.scale is Scale.RATIO else "+.3g", 1.0)
+    value, least, most = (f"{each * times:{form}}" for each in (effect.estimate, effect.low, effect.high))
     found = f"here {value}{' points' if points else ''} [{least}, {most}]"
     clear = _marked(claim, effect.low, effect.high, found, points)
     if clear is not None:
@@ -85,7 +95,8 @@ def judge(
         blocks, needed = verdict.more_blocks, f"the verdict comes first: it {needs(verdict.more_blocks, None)}"
     else:
         blocks = _more_blocks(effect, low, high, blocks_max)
-        needed = _claim_needs(blocks, settled=verdict is not None)
+        settled = "the verdict asks only for a difference and is settled, to tell this range"
+        needed = f"{'it' if verdict is None else settled} {needs(blocks, None)}"
     return not_testable(claim, f"the interval is too wide {wide}; {needed}", blocks)
 
 
@@ -100,18 +111,15 @@ def judge_range(claim: Claim, value: float, low: float, high: float) -> ClaimJud
 
 
 def band(claim: Claim, points: bool = False) -> str:
-    """The range that reproduces a claim, beside its mark: `1.10–1.35`, `1.10 or more`, `5–10 points`."""
-    low, high = ("" if end is None else _end(end, points) for end in (claim.low, claim.high))
+    """The range that reproduces a claim, as printed with its mark: `1.10–1.35`, `1.10 or more`, `5–10 points`."""
+    low, high = (
+        "" if end is None else f"{end * 100:g}" if points else f"{end:.2f}" if round(end, 2) == end else f"{end:g}"
+        for end in (claim.low, claim.high)
+    )
     unit = " points" if points else ""
     if low and high:
         return f"{low}–{high}{unit}"
     return f"{low}{unit} or more" if low else f"{high}{unit} or less"
-
-
-def _end(end: float, points: bool) -> str:
-    if points:
-        return f"{end * 100:g}"
-    return f"{end:.2f}" if round(end, 2) == end else f"{end:g}"
 
 
 def _marked(claim: Claim, low: float, high: float, found: str, points: bool = False) -> ClaimJudgement | None:
@@ -144,18 +152,14 @@ def effect_of(claim: Claim, effects: Sequence[Effect], named: frozenset[str] | N
 
 def instances(claim: Claim, study: Study) -> tuple[Claim, ...]:
     """The claims that one of a study file stands for: on each drive of a role, and at each level of its `each`."""
-    return tuple(found for one in by_role(claim, study) for found in _at_each(one, study))
-
-
-def _at_each(claim: Claim, study: Study) -> Iterator[Claim]:
-    known = (levels[claim.each].typed for arm in study.arms if claim.each in (levels := study.levels_of(arm)))
-    found = list(dict.fromkeys(known))
-    if len(found) < 2:
-        yield claim
-        return
-    for level in found:
-        text = f"{claim.text} ({claim.each}={level})"
-        yield replace(claim, text=text, treatment={**claim.treatment, claim.each: level})
+    found, levels = by_role(claim, study), _levels_there(study, claim.each)
+    if len(levels) < 2:
+        return found
+    return tuple(
+        replace(one, text=f"{one.text} ({one.each}={level})", treatment={**one.treatment, one.each: level})
+        for one in found
+        for level in levels
+    )
 
 
 def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
@@ -165,7 +169,7 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
     several drives in one role each is judged, and named behind the claim's text.
     """
     asked = {
-        (name, word): _in_role(study, name, word)
+        (name, word): [level for level in _levels_there(study, name) if role_of(level) == role_of(word)]
         for levels in (claim.treatment, claim.against, *claim.than)
         for name, word in levels.items()
         if name in (DATA, WAL) and word in (DriveKind.SSD, DriveKind.CSD)
@@ -189,17 +193,13 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
 def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
     """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
     asked = {*claim.treatment, *claim.against, *(name for each in claim.than for name in each)} & {DATA, WAL}
-    found = (level for name in sorted(asked) for level in _drives(study, name) if role_of(level) is None)
+    found = (level for name in sorted(asked) for level in _levels_there(study, name) if role_of(level) is None)
     declarable = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
     return tuple(level for level in dict.fromkeys(found) if kind_of(level) in declarable)
 
 
-def _in_role(study: Study, name: str, word: str) -> list[str]:
-    """The study's levels of a drive, as typed, that are in the role of this kind."""
-    return [level for level in _drives(study, name) if role_of(level) == role_of(word)]
-
-
-def _drives(study: Study, name: str) -> list[str]:
+def _levels_there(study: Study, name: str) -> list[str]:
+    """The levels of a factor that arms of the study have, as typed."""
     known = (levels[name].typed for arm in study.arms if name in (levels := study.levels_of(arm)))
     return list(dict.fromkeys(known))
 
@@ -267,12 +267,6 @@ def beyond(claim: Claim, *, data_bytes: float | None, memory_bytes: float | None
     return "; ".join(found)
 
 
-def _number(effect: Effect, value: float, points: bool) -> str:
-    if points:
-        return f"{value * 100:+.1f}"
-    return f"{value:.3f}" if effect.scale is Scale.RATIO else f"{value:+.3g}"
-
-
 def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> int | None:
     """Blocks more until the interval clears the nearer bound of the claim's range."""
 
@@ -291,14 +285,7 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
     return None if total is None else max(1, total - effect.blocks)
 
 
-def _claim_needs(blocks: int | None, *, settled: bool) -> str:
-    """What a claim would take by itself; where its comparison is `settled`, why it takes more than the verdict."""
-    if not settled:
-        return f"it {needs(blocks, None)}"
-    return f"the verdict asks only for a difference and is settled, to tell this range {needs(blocks, None)}"
-
-
-def absent_levels(levels: Sequence[str], undeclared: Sequence[str] = ()) -> str:
+def absent_levels(levels: Sequence[str], undeclared: Sequence[str]) -> str:
     """A claim is about levels that the run neither varied nor held; nobody said what the `undeclared` drives are."""
     said = f"it is about {', '.join(levels)}, which this run did not have"
     if not undeclared:
@@ -324,3 +311,127 @@ def no_such_pair(against: Mapping[str, str], than: Sequence[Mapping[str, str]] =
 def not_recorded(responses: Sequence[str]) -> str:
     """A claim is about responses that the run did not declare."""
     return f"this run did not measure {' and '.join(responses)}"
+
+
+_MINE, _THEIRS = "claimed", "against"
+_NOWHERE_ELSE: tuple[Mapping[str, str]] = ({},)
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The arm that a claim is about, and the arm that it is held against: the same for two responses of one trial.
+
+    `than` has the two arms of each change that theirs is held against.
+    """
+
+    mine: Arm
+    theirs: Arm
+    than: tuple["Sides", ...] = ()
+
+
+def is_paired(claim: Claim, study: Study) -> bool:
+    """Does the claim divide two responses, hold two changes against each other, or compare conditions or covariates?"""
+    elsewhere = {*study.conditions, *study.covariates}
+    return bool(claim.per or claim.than) or bool(elsewhere & set(claim.against))
+
+
+def sides(claim: Claim, study: Study) -> Sides | None:
+    """The first arm of the claim's levels that has a partner: the arm that differs in the levels of `against` alone.
+
+    Both must be there with the levels of each `than`, too. None where no arm has all that.
+    """
+    wanted = label_parts(claim.treatment)
+    by_levels = {label_parts(_typed(study.levels_of(arm))): arm for arm in study.arms}
+    for parts, arm in by_levels.items():
+        if not wanted <= parts:
+            continue
+        mine = _typed(study.levels_of(arm))
+        found = []
+        for other in (*_NOWHERE_ELSE, *claim.than):
+            pair = [by_levels.get(label_parts({**mine, **change, **other})) for change in ({}, claim.against)]
+            if pair[0] is not None and pair[1] is not None:
+                found.append(Sides(pair[0], pair[1]))
+        if len(found) == 1 + len(claim.than):
+            return replace(found[0], than=tuple(found[1:]))
+    return None
+
+
+def paired_effect(
+    claim: Claim,
+    found: Sides,
+    response: Response,
+    values: Sequence[Observation],
+    divisors: Sequence[Observation] | None,
+    *,
+    blocks_max: int,
+    looks: Looks,
+    than: Sides | None = None,
+) -> Effect:
+    """The effect that the claim is about, of the arm that it is about; of a change, held against that of `than`.
+
+    `values` are those of its response, `divisors` those of `claim.per` in the same trials, in the same order; None
+    without one. Without `against`, the two responses of each trial are set against each other.
+    """
+    mine, theirs = found.mine.place, found.theirs.place
+    if divisors is not None and not claim.against:
+        sorted_out = [*_at(values, mine, _MINE), *_at(divisors, mine, _THEIRS)]
+    else:
+        if divisors is not None:
+            both = zip(values, divisors, strict=True)
+            values = [each._replace(value=_quotient(each.value, other.value)) for each, other in both]
+        if than is None:
+            sorted_out = [*_at(values, mine, _MINE), *_at(values, theirs, _THEIRS)]
+        else:
+            scale = response.scale if divisors is None else Scale.RATIO
+            sorted_out = [*_changes(values, found, _MINE, scale), *_changes(values, than, _THEIRS, scale)]
+    if divisors is not None:
+        response = Response(claim.response, f"{response.title} / {claim.per}", "ratio", Better.NEITHER, Scale.RATIO)
+    (effect,) = compare(
+        sorted_out,
+        response,
+        _THEIRS,
+        blocks_max=blocks_max,
+        comparisons=max(1, len(claim.than)),
+        looks=looks,
+        arms=[Place(_MINE)],
+    )
+    return replace(effect, treatment=mine.treatment, condition=mine.condition, covariate=mine.covariate)
+
+
+def weakest(claim: Claim, judged: Sequence[tuple[ClaimJudgement, Effect]]) -> ClaimJudgement:
+    """The judgement of a claim about a change that is held against several: it holds where it holds against each.
+
+    One that contradicts decides; `judged` are in the order of the claim's `than`.
+    """
+    order = (Mark.CONTRADICTED, Mark.NOT_TESTABLE, Mark.REPRODUCED)
+
+    def strength(place: int) -> tuple[int, float]:
+        found, effect = judged[place]
+        return order.index(found.mark), effect.low if claim.low is not None else -effect.high
+
+    place = min(range(len(judged)), key=strength)
+    found, _ = judged[place]
+    if len(judged) == 1:
+        return found
+    levels = ", ".join(f"{name}={typed}" for name, typed in claim.than[place].items())
+    return replace(found, text=f"{found.text}; the weakest of {len(judged)}, against {levels}")
+
+
+def _changes(observations: Sequence[Observation], pair: Sides, name: str, scale: Scale) -> list[Observation]:
+    """The change of each block between two arms, under a name of its own; None where one of them has no value."""
+    theirs = {each.block: each.value for each in observations if each.place == pair.theirs.place}
+    found = []
+    for each in _at(observations, pair.mine.place, name):
+        other = theirs.get(each.block)
+        difference = each.value - other if each.value is not None and other is not None else None
+        found.append(each._replace(value=_quotient(each.value, other) if scale is Scale.RATIO else difference))
+    return found
+
+
+def _at(observations: Iterable[Observation], place: Place, name: str) -> list[Observation]:
+    """Those of one place, under a name of its own, as if they were a treatment of one cell."""
+    return [Observation(each.block, name, "", "", each.value) for each in observations if each.place == place]
+
+
+def _quotient(value: float | None, divisor: float | None) -> float | None:
+    return value / divisor if value is not None and divisor is not None and divisor > 0 else None

@@ -35,9 +35,11 @@ def is_speed(response: Response) -> bool:
 
 def between_drives(baseline: Levels, levels: Levels) -> bool:
     """Do the two differ in their drives, of which one at least is emulated?"""
-    apart = {name for name in (*baseline, *levels) if name.startswith("drive.")}
-    same = all(_canonical(baseline, name) == _canonical(levels, name) for name in apart)
-    return not same and (emulated(baseline) or emulated(levels))
+    mine, theirs = (
+        {name: level.canonical for name, level in one.items() if name.startswith("drive.") and level.canonical}
+        for one in (levels, baseline)
+    )
+    return mine != theirs and (emulated(baseline) or emulated(levels))
 
 
 def refusal_by_levels(baseline: Levels, levels: Levels) -> str:
@@ -53,30 +55,28 @@ def refusal_by_levels(baseline: Levels, levels: Levels) -> str:
     return "timing is off, so emulated drives differ in speed only by their codec's use of the CPU"
 
 
-def refusal_by_errors(errors: Iterable[float | None]) -> str:
-    """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
-    found = list(errors)
-    if any(error is None for error in found):
-        return "how well the drives kept their service times was not measured"
-    worst = max((error for error in found if error is not None), default=0.0)
-    if worst <= ACCEPTABLE_ERROR:
-        return ""
-    return (
-        f"a drive answered {per_cent(worst)} later than its service times, and {per_cent(ACCEPTABLE_ERROR)} is the most"
-        " allowed: "
-        "this machine is too slow or too busy for it"
-    )
-
-
 def refusal_of_speed(baseline: Levels, levels: Levels, errors: Iterable[float | None] | None) -> str:
     """Why the speeds of these two may not be compared, by their levels and, if known, by both sides' measured `errors`.
 
     Empty if they may; None for `errors` leaves it to the levels alone.
     """
-    found = refusal_by_levels(baseline, levels)
-    if found or errors is None or not between_drives(baseline, levels):
-        return found
-    return refusal_by_errors(errors)
+    why = refusal_by_levels(baseline, levels)
+    return why if why or errors is None or not between_drives(baseline, levels) else refusal_by_errors(errors)
+
+
+def refusal_by_errors(errors: Iterable[float | None]) -> str:
+    """Why drives with these errors of their service times may not be compared in speed; empty if they may."""
+    found = list(errors)
+    known = [error for error in found if error is not None]
+    if len(known) < len(found):
+        return "how well the drives kept their service times was not measured"
+    worst = max(known, default=0.0)
+    if worst <= ACCEPTABLE_ERROR:
+        return ""
+    return (
+        f"a drive answered {per_cent(worst)} later than its service times, and {per_cent(ACCEPTABLE_ERROR)} is the most"
+        " allowed: this machine is too slow or too busy for it"
+    )
 
 
 def without_refused(
@@ -91,23 +91,16 @@ def without_refused(
     levels = {arm.place: study.levels_of(arm) for arm in study.arms}
     found = []
     for effect in effects:
-        place, beside = effect.place, effect.place._replace(treatment=baseline)
-        mine, theirs = levels.get(place), levels.get(beside)
+        place, other = effect.place, effect.place._replace(treatment=baseline)
+        mine, theirs = levels.get(place), levels.get(other)
         reason = ""
         if mine is not None and theirs is not None:
-            measured = None if errors is None else [errors.get(place), errors.get(beside)]
+            measured = None if errors is None else [errors.get(place), errors.get(other)]
             reason = refusal_of_speed(theirs, mine, measured)
-        found.append(_blank(effect, reason) if reason else effect)
+        if reason:
+            effect = replace(
+                effect, estimate=nan, low=-inf, high=inf, inner=None, spread=nan, contrasts=(),
+                left_out=(), refused=reason, nothing_in_common="",
+            )  # fmt: skip
+        found.append(effect)
     return tuple(found)
-
-
-def _blank(effect: Effect, reason: str) -> Effect:
-    return replace(
-        effect, estimate=nan, low=-inf, high=inf, inner=None, spread=nan, contrasts=(),
-        left_out=(), refused=reason, nothing_in_common="",
-    )  # fmt: skip
-
-
-def _canonical(levels: Levels, name: str) -> str:
-    level = levels.get(name)
-    return level.canonical if level is not None else ""

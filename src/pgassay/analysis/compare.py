@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.effects import Certainty, Effect, Peers, estimate
 from pgassay.analysis.observations import Contrasts, Observation, Table, arrange, contrast, tables
 from pgassay.analysis.observations import places as arms_of
@@ -18,8 +19,6 @@ from pgassay.study.responses import Response, Scale
 
 Looks = Literal["every block", "once"]
 """`every block`: the data are looked at after each block; `once`: they were complete before anyone looked."""
-
-LEVEL = 0.95
 
 
 def compare(
@@ -88,7 +87,6 @@ def cost_effects(
     *,
     blocks_max: int,
     looks: Looks = "every block",
-    level: float = LEVEL,
     only: Place | None = None,
 ) -> tuple[Effect, ...]:
     """Effects on every response with `cost=True` that has observations (by name), simultaneous over all of them.
@@ -100,7 +98,8 @@ def cost_effects(
     `only` names the one (treatment, condition, covariate) to give, with intervals as wide as among all.
     """
     chosen = [response for response in responses if response.cost and observations.get(response.name)]
-    family = sum(_comparisons(observations[response.name], baseline) for response in chosen)
+    places = [place for response in chosen for place in arms_of(observations[response.name])]
+    family = sum(place.treatment != baseline for place in places)
     return tuple(
         effect
         for response in chosen
@@ -111,11 +110,6 @@ def cost_effects(
             blocks_max=blocks_max,
             comparisons=max(1, family),
             looks=looks,
-            level=level,
             arms=None if only is None else [only],
         )
     )
-
-
-def _comparisons(observations: Sequence[Observation], baseline: str) -> int:
-    return sum(treatment != baseline for treatment, _, _ in arms_of(observations))

@@ -1,12 +1,17 @@
-"""What power cuts met: a configuration is called safe only by cuts that could have shown what is usually wrong; pure.
+"""What power cuts met and what they lost: a configuration is called safe only by cuts that could have shown damage.
 
 A file that was never written back is damage only once a checkpoint has moved the start of recovery past its changes,
 and a crash in the middle of a checkpoint recovers from the one before. So cuts must come both while a checkpoint is
 under way and after whole ones, while WAL goes to segments that held older WAL, and between writes to each kind of file.
 How often a cut did damage is the matter of `crash_risk`.
+
+A recovered database must have every commit that its clients saw acknowledged, none that they did not send, and no gaps.
+The load writes a row for each transaction, numbered by client, and its own log, outside the drive, has the time of each
+answer. What was acknowledged less than `MARGIN_NS` before the cut is not judged: pgbench reads its clock a moment
+before it writes the time down.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -77,3 +82,41 @@ def coverage_of(trials: Iterable[Sequence[Met | None]]) -> Coverage:
         *([f"with writes to {', '.join(unwritten)}"] if unwritten else []),
     ]
     return Coverage(sum(max(cut.checkpoints for cut in window) for window in windows), within, after, tuple(untried))
+
+
+MARGIN_NS = 50_000_000
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`lost`: commits that were acknowledged, the earliest `loss_ms` before the cut; `invented`: never sent; `holes`:
+    missing below one that is there."""
+
+    lost: int
+    loss_ms: float
+    invented: int
+    holes: int
+
+
+def compare_ledger(
+    rows: Mapping[int, tuple[int, int]], answered: Mapping[int, Sequence[tuple[int, bool]]], cut_ns: int
+) -> Comparison:
+    """Set a recovered ledger against the clients' own log of the same load.
+
+    `rows` has of each client the number of its rows and the greatest number in them; `answered` its transactions in
+    order: when each was answered (wall clock, ns), and whether it was committed.
+    """
+    lost = invented = holes = 0
+    earliest = cut_ns
+    for client in sorted({*answered, *rows}):
+        mine = answered.get(client, ())
+        count, greatest = rows.get(client, (0, 0))
+        for at_ns, committed in mine[greatest:]:
+            if committed and at_ns <= cut_ns - MARGIN_NS:
+                lost += 1
+                earliest = min(earliest, at_ns)
+        sent = 1 + sum(at_ns <= cut_ns + MARGIN_NS for at_ns, _ in mine)
+        invented += max(0, greatest - sent)
+        known = sum(committed for _, committed in mine[:greatest]) + max(0, greatest - len(mine))
+        holes += max(0, known - count)
+    return Comparison(lost, (cut_ns - earliest) / 1e6, invented, holes)

@@ -4,7 +4,7 @@ The bound that decides holds whenever one looks: a one-sided confidence sequence
 41(5), 1970). For each share p the binomial likelihoods of all smaller shares are mixed by a Beta prior that ends at p;
 over the likelihood of p that is a supermartingale while no epoch's chance is below p, so Ville's inequality rejects p
 at 1/alpha. Epochs need not be independent for that: each one's chance may depend on those before. For a number of cuts
-that was fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and stands beside it.
+that was fixed beforehand the bound of Clopper and Pearson (Biometrika 26(4), 1934) is tighter and is given, too.
 
 Crash states of one epoch (the time between two flushes) share their history, so an epoch counts once, as damaged if any
 of its cuts was. Its first cut alone would be a fair draw; the others can only add damage and so widen the bound.
@@ -40,15 +40,15 @@ class Risk:
     fixed_upper: float
 
 
-def risk_of(cuts: Iterable[tuple[Hashable, bool]], alpha: float = ALPHA) -> Risk:
+def risk_of(cuts: Iterable[tuple[Hashable, bool]]) -> Risk:
     """From (epoch, whether the cut did damage) of every cut."""
     counts = _Counts()
     for epoch, damaged in cuts:
         counts.add(epoch, damaged)
-    return counts.risk(alpha)
+    return counts.risk()
 
 
-def course_of(cuts: Iterable[tuple[Hashable, bool]], alpha: float = ALPHA) -> Iterator[Risk]:
+def course_of(cuts: Iterable[tuple[Hashable, bool]]) -> Iterator[Risk]:
     """The risk as it was known while cuts were made: after each of the first ten, then at steps of a tenth.
 
     The last one is that of `risk_of`.
@@ -58,9 +58,9 @@ def course_of(cuts: Iterable[tuple[Hashable, bool]], alpha: float = ALPHA) -> It
         counts.add(epoch, damaged)
         if counts.cuts >= max(shown + 1, shown * _STEP):
             shown = counts.cuts
-            yield counts.risk(alpha)
+            yield counts.risk()
     if counts.cuts > shown:
-        yield counts.risk(alpha)
+        yield counts.risk()
 
 
 class _Counts:
@@ -77,35 +77,35 @@ class _Counts:
         self.damaged_cuts += damaged
         self.damaged += damaged and not before
 
-    def risk(self, alpha: float) -> Risk:
+    def risk(self) -> Risk:
         epochs = len(self.epochs)
         return Risk(
             cuts=self.cuts,
             damaged_cuts=self.damaged_cuts,
             epochs=epochs,
             damaged=self.damaged,
-            upper=sequence_upper(self.damaged, epochs, alpha),
-            fixed_upper=fixed_upper(self.damaged, epochs, alpha),
+            upper=sequence_upper(self.damaged, epochs),
+            fixed_upper=fixed_upper(self.damaged, epochs),
         )
 
 
-def fixed_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
+def fixed_upper(damaged: int, epochs: int) -> float:
     """The one-sided upper bound of Clopper and Pearson."""
-    return 1.0 if damaged >= epochs else float(beta.ppf(1.0 - alpha, damaged + 1, epochs - damaged))
+    return 1.0 if damaged >= epochs else float(beta.ppf(1.0 - ALPHA, damaged + 1, epochs - damaged))
 
 
-def epochs_below(share: float, alpha: float = ALPHA) -> int:
+def epochs_below(share: float) -> int:
     """The least number of epochs, all of them sound, that leaves a bound below `share`."""
     low, high = 0, 1
-    while sequence_upper(0, high, alpha) >= share:
+    while sequence_upper(0, high) >= share:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if sequence_upper(0, middle, alpha) < share else (middle, high)
+        low, high = (low, middle) if sequence_upper(0, middle) < share else (middle, high)
     return high
 
 
-def sequence_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
+def sequence_upper(damaged: int, epochs: int) -> float:
     """The largest share that the mixture has not rejected after so many epochs; a bound at all times together."""
     if damaged >= epochs:
         return 1.0
@@ -116,7 +116,7 @@ def sequence_upper(damaged: int, epochs: int, alpha: float = ALPHA) -> float:
     def excess(share: float) -> float:
         """Above 0 where the share is rejected; rises with it, from below 0 at what was seen."""
         below = log(betainc(a + damaged, b + sound, share)) - log(betainc(a, b, share))
-        return float(mixture + below - xlogy(damaged, share) - xlog1py(sound, -share) + log(alpha))
+        return float(mixture + below - xlogy(damaged, share) - xlog1py(sound, -share) + log(ALPHA))
 
     seen, nearly = (damaged + 0.5) / (epochs + 0.5), 1.0 - 1e-15
     return 1.0 if excess(nearly) <= 0 else float(brentq(excess, seen, nearly, xtol=1e-12))

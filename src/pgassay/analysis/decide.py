@@ -77,7 +77,7 @@ def means(
     for place in places:
         table = known.get(place.cell) or arrange((), place.cell, response.scale)
         values = table.values.get(place.treatment, {}).values()
-        mean = mean_of(values, response.scale, lambda blocks: certainty.critical(blocks, certainty.alpha))
+        mean = mean_of(values, response.scale, certainty)
         ends = mean.ends(response.scale)
         method = certainty.method.replace("block-wise contrasts", "the values of the blocks")
         found.append(Mean(place, response.name, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
@@ -86,15 +86,14 @@ def means(
 
 def judge_value(limit: Limit, mean: Mean, objection: str = "") -> Judgement:
     """A threshold on a value; `objection` says why the value counts for nothing, where it does."""
-    why = objection or _too_early(mean.blocks, mean.high)
-    return _judgement(limit, mean.place, mean, why)
+    return _judgement(limit, mean, objection or _too_early(mean.blocks, mean.high))
 
 
 def judge_change(limit: Limit, effect: Effect, objection: str = "") -> Judgement:
     """A threshold on a change against the baseline, by the effect's own interval."""
     refused = not_compared(effect.refused) if effect.refused else ""
     why = objection or refused or effect.nothing_in_common or _too_early(effect.blocks, effect.high)
-    return _judgement(limit, effect.place, effect, why)
+    return _judgement(limit, effect, why)
 
 
 def _too_early(blocks: int, high: float) -> str:
@@ -103,16 +102,17 @@ def _too_early(blocks: int, high: float) -> str:
     return "" if isfinite(high) else "there is no interval"
 
 
-def _judgement(limit: Limit, place: Place, found: Mean | Effect, why: str) -> Judgement:
-    outcome = Outcome.UNKNOWN if why else _outcome(limit, found.low, found.high)
+def _judgement(limit: Limit, found: Mean | Effect, why: str) -> Judgement:
+    worst, best = (found.high, found.low) if limit.relation.bounds_above else (found.low, found.high)
+    if why:
+        outcome = Outcome.UNKNOWN
+    elif limit.relation.holds(worst, limit.value):
+        outcome = Outcome.PASS
+    elif limit.relation.holds(best, limit.value):
+        outcome, why = Outcome.UNKNOWN, "the interval holds both"
+    else:
+        outcome = Outcome.FAIL
     return Judgement(
-        limit, place, outcome, found.blocks, found.estimate, found.low, found.high, found.level, found.comparisons,
-        found.method, why or ("the interval holds both" if outcome is Outcome.UNKNOWN else ""),
+        limit, found.place, outcome, found.blocks, found.estimate, found.low, found.high, found.level,
+        found.comparisons, found.method, why,
     )  # fmt: skip
-
-
-def _outcome(limit: Limit, low: float, high: float) -> Outcome:
-    worst, best = (high, low) if limit.relation.bounds_above else (low, high)
-    if limit.relation.holds(worst, limit.value):
-        return Outcome.PASS
-    return Outcome.UNKNOWN if limit.relation.holds(best, limit.value) else Outcome.FAIL

@@ -13,8 +13,8 @@ from math import exp, isfinite, log, sqrt
 
 import numpy as np
 
-from pgassay.analysis.boundaries import fixed_critical
-from pgassay.analysis.changes import changes
+from pgassay.analysis.boundaries import LEVEL, fixed_critical
+from pgassay.analysis.seconds import changes
 
 FLASH_READ_MS = 0.030
 """No NAND flash delivers a page sooner: sensing alone takes 40 µs or more on TLC, 20 µs or more on fast SLC."""
@@ -51,15 +51,15 @@ def too_fast(median_latencies_ms: Sequence[float]) -> Sign | None:
     )
 
 
-def reread(speedups: Sequence[float], level: float = 0.95) -> Sign | None:
-    """A sign where reading again is faster; None where it is not shown, and below two trials.
+def reread(speedups: Sequence[float]) -> Sign | None:
+    """A sign where reading again is faster (at 95 %); None where it is not shown, and below two trials.
 
     `speedups` has one ratio a trial: rate of reading one small region again and again ÷ rate of reading fresh blocks.
     """
     logs = np.asarray([log(value) for value in speedups if isfinite(value) and value > 0.0])
     if len(logs) < LEAST:
         return None
-    half = fixed_critical(len(logs), 1.0 - level) * float(logs.std(ddof=1)) / sqrt(len(logs))
+    half = fixed_critical(len(logs), 1.0 - LEVEL) * float(logs.std(ddof=1)) / sqrt(len(logs))
     middle, low = exp(float(logs.mean())), exp(float(logs.mean()) - half)
     if low < SPEEDUP_LEAST:
         return None

@@ -4,7 +4,7 @@ On a ratio scale the estimate is the ratio of geometric means over the blocks th
 more); on a difference scale it is the mean difference in the response's unit.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp, inf, isfinite, nan, sqrt
 
@@ -55,7 +55,7 @@ class Peers:
 
     @property
     def prior(self) -> float:
-        """The degrees of freedom that `variance` counts for beside the treatment's own."""
+        """The degrees of freedom that `variance` counts for along with the treatment's own."""
         return prior_of(self.contrasts)
 
 
@@ -146,13 +146,10 @@ class Certainty:
     def method(self) -> str:
         """The method in words, as a report prints it."""
         noise = ", variances moderated by the other treatments'" if self.moderated and self.comparisons > 1 else ""
-        return self._method(f"block-wise contrasts{noise}")
+        return self.method_on(f"block-wise contrasts{noise}")
 
-    def method_of_hosts(self, hosts: int) -> str:
-        """The same where blocks ran on several hosts: no treatment tells about another's noise."""
-        return self._method(f"the means of block-wise contrasts on {hosts} hosts")
-
-    def _method(self, data: str) -> str:
+    def method_on(self, data: str) -> str:
+        """The same where the data are other ones."""
         if self.every_block and self.horizon < FIRST_LOOK:
             return f"no interval below {FIRST_LOOK} blocks"
         looks = "one look"
@@ -189,12 +186,14 @@ class BlockMean:
         return estimate, low, high
 
 
-def mean_of(values: Iterable[float], scale: Scale, value_of: Callable[[int], float]) -> BlockMean:
-    """The mean of these values, geometric on a ratio scale; `value_of` is the critical value for so many blocks."""
+def mean_of(values: Iterable[float], scale: Scale, certainty: Certainty) -> BlockMean:
+    """The mean of these values, geometric on a ratio scale."""
     known = np.asarray(list(values), dtype=np.float64)
     sample = np.log(known) if scale is Scale.RATIO else known
     n = len(sample)
-    half = value_of(n) * float(sample.std(ddof=1)) / sqrt(n) if n >= FIRST_LOOK else inf
+    half = inf
+    if n >= FIRST_LOOK:
+        half = certainty.critical(n, certainty.alpha) * float(sample.std(ddof=1)) / sqrt(n)
     return BlockMean(n, float(sample.mean()) if n else nan, half)
 
 
@@ -217,10 +216,7 @@ def estimate(
         mean, peers = fitted.mean, None
 
     def ends(alpha: float) -> tuple[float, float]:
-        if fitted is None:
-            half = _half_width(n, spread, certainty, alpha, peers)
-        else:
-            half = _of_kind(n, fitted, certainty, alpha)
+        half = _half_width(n, spread, certainty, alpha, peers, fitted)
         low, high = (mean - half, mean + half) if n else (-inf, inf)
         return from_contrast(low, response.scale), from_contrast(high, response.scale)
 
@@ -238,8 +234,10 @@ def estimate(
         high=high,
         level=certainty.level,
         simultaneous=certainty.comparisons > 1 or primary,
-        method=certainty.method if fitted is None else certainty.method_of_hosts(len(fitted.hosts)),
-        left_out=contrasts.left_out + _cautions(n, spread, certainty) + _one_host(contrasts.hosts),
+        method=certainty.method
+        if fitted is None  # no treatment tells about another's noise then
+        else certainty.method_on(f"the means of block-wise contrasts on {len(fitted.hosts)} hosts"),
+        left_out=contrasts.left_out + _cautions(n, spread, certainty, contrasts.hosts),
         primary=primary,
         comparisons=certainty.comparisons,
         inner=ends(2.0 * certainty.alpha) if certainty.inner else None,
@@ -249,21 +247,6 @@ def estimate(
         contrasts=tuple(zip(contrasts.blocks, shown.tolist(), strict=True)),
         nothing_in_common="" if n else next(reversed(contrasts.left_out), ""),
         between=fitted,
-    )
-
-
-def _of_kind(blocks: int, fitted: BetweenHosts, certainty: Certainty, alpha: float) -> float:
-    """The half-width of an effect of this kind of host: each look's nominal error, with the freedom that hosts give."""
-    value = certainty.critical(blocks, alpha)
-    return inf if not isfinite(value) else with_freedom(value, blocks, fitted.freedom) * fitted.error
-
-
-def _one_host(hosts: tuple[str, ...]) -> tuple[str, ...]:
-    """What an effect from one host of a fleet says no more than."""
-    return (
-        (f"all blocks ran on {hosts[0]}: the interval holds for this host, not for hosts of its kind",)
-        if len(set(hosts)) == 1
-        else ()
     )
 
 
@@ -282,10 +265,15 @@ def moderated_spread(spread: float, blocks: int, peers: Peers | None) -> float:
     return sqrt((peers.prior * peers.variance + (blocks - 1) * spread**2) / (peers.prior + blocks - 1))
 
 
-def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float, peers: Peers | None) -> float:
+def _half_width(
+    blocks: int, spread: float, certainty: Certainty, alpha: float, peers: Peers | None, fitted: BetweenHosts | None
+) -> float:
+    """Of an effect of this kind of host: each look's nominal error, with the freedom that the hosts give."""
     value = certainty.critical(blocks, alpha)
     if not isfinite(value) or blocks < 2:
         return inf
+    if fitted is not None:
+        return with_freedom(value, blocks, fitted.freedom) * fitted.error
     if peers is None or peers.prior == 0.0:
         return value * spread / sqrt(blocks)
     moderated = with_more_freedom(value, blocks, peers.prior) * moderated_spread(spread, blocks, peers)
@@ -294,17 +282,19 @@ def _half_width(blocks: int, spread: float, certainty: Certainty, alpha: float, 
     return max(moderated, guard) / sqrt(blocks)
 
 
-def _cautions(blocks: int, spread: float, certainty: Certainty) -> tuple[str, ...]:
-    least = FIRST_LOOK if certainty.every_block else 2
+def _cautions(blocks: int, spread: float, certainty: Certainty, hosts: tuple[str, ...]) -> tuple[str, ...]:
+    least, cautions = FIRST_LOOK if certainty.every_block else 2, []
     if blocks < least:
-        return (few_blocks(blocks, least),)
-    cautions = (
-        [f"all {blocks} blocks give exactly the same contrast, so the interval has no width"] if spread == 0.0 else []
-    )
-    if certainty.every_block and blocks > certainty.horizon:
-        cautions.append(
-            f"{blocks} blocks where {certainty.horizon} were planned: the interval was widened for the extra looks"
-        )
+        cautions.append(few_blocks(blocks, least))
+    else:
+        if spread == 0.0:
+            cautions.append(f"all {blocks} blocks give exactly the same contrast, so the interval has no width")
+        if certainty.every_block and blocks > certainty.horizon:
+            cautions.append(
+                f"{blocks} blocks where {certainty.horizon} were planned: the interval was widened for the extra looks"
+            )
+    if len(set(hosts)) == 1:
+        cautions.append(f"all blocks ran on {hosts[0]}: the interval holds for this host, not for hosts of its kind")
     return tuple(cautions)
 
 

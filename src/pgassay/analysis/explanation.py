@@ -53,7 +53,8 @@ def explain(
         rest = f"; of the costs, which can be compared: {_listed(moved, by_name)}" if moved else ""
         return Explanation(f"{head}{rest}", (), tuple(moved))
     if not _differs(effect):
-        return _still(head, moved, by_name, work)
+        text = f", although {_listed(moved, by_name)}" if moved else f", and neither can any cost per {work}"
+        return Explanation(f"{head}{text}", (), tuple(moved))
     gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
     along = tuple(cost for cost in moved if _gain(cost, by_name[cost.response]) in (gain, 0))
     against = tuple(cost for cost in moved if cost not in along)
@@ -64,12 +65,6 @@ def explain(
     if against:
         text += f", although {_listed(against, by_name)}"
     return Explanation(text, along, against)
-
-
-def _still(head: str, moved: Sequence[Effect], by_name: dict[str, Response], work: str) -> Explanation:
-    if not moved:
-        return Explanation(f"{head}, and neither can any cost per {work}", (), ())
-    return Explanation(f"{head}, although {_listed(moved, by_name)}", (), tuple(moved))
 
 
 def _differs(effect: Effect) -> bool:

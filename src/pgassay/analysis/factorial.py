@@ -11,6 +11,7 @@ from itertools import combinations, product
 
 import numpy as np
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.compare import Looks
 from pgassay.analysis.effects import Certainty, Effect, estimate
 from pgassay.analysis.numbers import plural
@@ -41,17 +42,15 @@ def factorial(
     *,
     blocks_max: int,
     looks: Looks = "every block",
-    level: float = 0.95,
 ) -> Factorial:
     """Effects of every level against the baseline's, averaged over the other factors, and of every pair of levels.
 
     Intervals are simultaneous over all of them within a cell and hold at every look (or at the only one, see `Looks`).
     """
-    mains = {name: terms for name, terms in _main_terms(treatments, baseline).items() if terms}
-    pairs = {name: terms for name, terms in _interaction_terms(treatments, baseline).items() if terms}
+    mains, pairs = _terms(treatments, baseline, 1), _terms(treatments, baseline, 2)
     known = tables(observations, response.scale)
     comparisons = max(1, (len(mains) + len(pairs)) * len(known))
-    certainty = Certainty(level, comparisons, blocks_max, looks == "every block")
+    certainty = Certainty(LEVEL, comparisons, blocks_max, looks == "every block")
 
     def effects(named: Mapping[str, list[Term]]) -> tuple[Effect, ...]:
         found = []
@@ -72,58 +71,40 @@ def confounded(treatments: Treatments) -> tuple[str, ...]:
         first = {level: place for place, level in reversed(list(enumerate(moves)))}
         if len(first) > 1:  # two factors move together when they split the treatments alike
             groups.setdefault(tuple(first[level] for level in moves), []).append(name)
-    return tuple(_moved_together(names) for names in groups.values() if len(names) > 1)
+    return tuple(
+        f"{', '.join(names[:-1])} and {names[-1]} always move together, so this study cannot tell which of them has"
+        " the effect"
+        for names in groups.values()
+        if len(names) > 1
+    )
 
 
-def _levels(treatments: Treatments, factor: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(levels[factor] for levels in treatments.values() if factor in levels))
+def _terms(treatments: Treatments, baseline: Mapping[str, str], together: int) -> dict[str, list[Term]]:
+    """Levels of so many factors `together` to the sets of treatments that differ in these factors only.
 
-
-def _index(treatments: Treatments) -> dict[frozenset[tuple[str, str]], str]:
-    return {frozenset(levels.items()): label for label, levels in treatments.items()}
-
-
-def _main_terms(treatments: Treatments, baseline: Mapping[str, str]) -> dict[str, list[Term]]:
-    """`factor=level` to the pairs of treatments that differ in this factor only, from the baseline's level to it."""
-    index = _index(treatments)
+    Of one factor (`a=x`) they are pairs, from the baseline's level to it; of two (`a=x * b=y`) squares of four. Levels
+    without any such set are left out.
+    """
+    index = {frozenset(levels.items()): label for label, levels in treatments.items()}
+    others = {
+        factor: dict.fromkeys(each[factor] for each in treatments.values() if each.get(factor, usual) != usual)
+        for factor, usual in baseline.items()
+    }
     terms: dict[str, list[Term]] = {}
-    for factor in baseline:
-        for level in _levels(treatments, factor):
-            if level == baseline[factor]:
-                continue
-            found = terms.setdefault(f"{factor}={level}", [])
+    for factors in combinations(baseline, together):
+        for chosen in product(*(others[factor] for factor in factors)):
+            changed = dict(zip(factors, chosen, strict=True))
+            name = " * ".join(f"{factor}={level}" for factor, level in changed.items())
             for label, levels in treatments.items():
-                if levels.get(factor) != level:
+                if not changed.items() <= levels.items():
                     continue
-                partner = index.get(frozenset({**levels, factor: baseline[factor]}.items()))
-                if partner is not None:
-                    found.append(((1.0, label), (-1.0, partner)))
-    return terms
-
-
-def _interaction_terms(treatments: Treatments, baseline: Mapping[str, str]) -> dict[str, list[Term]]:
-    """`a=x * b=y` to the squares of four treatments that differ in these two factors only."""
-    index = _index(treatments)
-    terms: dict[str, list[Term]] = {}
-    for one, other in combinations(baseline, 2):
-        for x, y in product(_levels(treatments, one), _levels(treatments, other)):
-            if x == baseline[one] or y == baseline[other]:
-                continue
-            found = terms.setdefault(f"{one}={x} * {other}={y}", [])
-            for label, levels in treatments.items():
-                if levels.get(one) != x or levels.get(other) != y:
-                    continue
-                corners = [
-                    index.get(frozenset({**levels, **change}.items()))
-                    for change in (
-                        {one: baseline[one]},
-                        {other: baseline[other]},
-                        {one: baseline[one], other: baseline[other]},
-                    )
-                ]
-                first, second, both = corners
-                if first is not None and second is not None and both is not None:
-                    found.append(((1.0, label), (-1.0, first), (-1.0, second), (1.0, both)))
+                term = [(1.0, label)]
+                for size in range(1, together + 1):
+                    for back in combinations(factors, size):
+                        corner = index.get(frozenset({**levels, **{each: baseline[each] for each in back}}.items()))
+                        term += [] if corner is None else [((-1.0) ** size, corner)]
+                if len(term) == 2**together:
+                    terms.setdefault(name, []).append(tuple(term))
     return terms
 
 
@@ -142,21 +123,10 @@ def _contrasts(table: Table, terms: Sequence[Term], scale: Scale) -> Contrasts:
     kept = tuple(block for block, keep in zip(blocks, whole, strict=True) if keep)
     left_out = tuple(incomplete(block) for block, keep in zip(blocks, whole, strict=True) if not keep)
     if len(rows) < len(terms):
-        left_out += (_pairs_missing(len(terms) - len(rows), len(terms)),)
+        of = f"{len(terms)} {plural('combination', len(terms))}"
+        left_out += (f"{len(terms) - len(rows)} of {of} of the other factors have no valid trial and are left out",)
     means = stacked[:, np.asarray(whole, dtype=bool)].mean(axis=0) if rows else np.zeros(0)
     return Contrasts(kept, means, np.full(len(kept), np.nan), left_out)
-
-
-def _moved_together(factors: Sequence[str]) -> str:
-    """Factors whose levels always change together, so that their effects cannot be separated."""
-    named = f"{', '.join(factors[:-1])} and {factors[-1]}"
-    return f"{named} always move together, so this study cannot tell which of them has the effect"
-
-
-def _pairs_missing(missing: int, of: int) -> str:
-    """A factorial contrast averaged over fewer combinations than the study has."""
-    combinations = plural("combination", of)
-    return f"{missing} of {of} {combinations} of the other factors have no valid trial and are left out"
 
 
 def incomplete(block: int) -> str:

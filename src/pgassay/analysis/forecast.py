@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from pgassay.analysis.boundaries import (
     FIRST_LOOK,
+    LEVEL,
     Floats,
     critical,
     criticals,
@@ -32,7 +33,7 @@ _HALF_NORMAL_MEDIAN_SQUARED = 0.455  # the median of |z|, squared
 
 
 def blocks_to_distinguish(
-    spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = 0.95, together: int = 1
+    spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = LEVEL, together: int = 1
 ) -> int | None:
     """Blocks until an interval leaves out no effect, about half of the time.
 
@@ -51,7 +52,7 @@ def blocks_to_show_equivalence(
     *,
     comparisons: int,
     blocks_max: int,
-    level: float = 0.95,
+    level: float = LEVEL,
     together: int = 1,
     inner: bool = False,
 ) -> int | None:
@@ -72,7 +73,7 @@ def blocks_to_verdict(
     *,
     comparisons: int,
     blocks_max: int,
-    level: float = 0.95,
+    level: float = LEVEL,
     together: int = 1,
     inner: bool = False,
 ) -> int | None:
@@ -103,7 +104,7 @@ def blocks_on_hosts(
     *,
     comparisons: int,
     blocks_max: int,
-    level: float = 0.95,
+    level: float = LEVEL,
     inner: bool = False,
 ) -> int | None:
     """Blocks, spread evenly over the same hosts, until there is a verdict of either kind; None where none suffice.
@@ -154,7 +155,7 @@ def _first(blocks: npt.NDArray[np.intp], values: Floats, enough: _Enough) -> int
     return int(blocks[places[0]]) if len(places) else None
 
 
-def resolution(noise: float, blocks: int, *, comparisons: int = 1, level: float = 0.95) -> float | None:
+def resolution(noise: float, blocks: int, *, comparisons: int = 1) -> float | None:
     """±share around an effect after `blocks` blocks; None below the first look.
 
     `noise` is the standard deviation of the logarithm of one trial within a block; a contrast has √2 times that.
@@ -162,7 +163,7 @@ def resolution(noise: float, blocks: int, *, comparisons: int = 1, level: float 
     if blocks < FIRST_LOOK:
         return None
     horizon = min(blocks, _EXACT_HORIZON)
-    value = critical(horizon, horizon, (1.0 - level) / max(1, comparisons))
+    value = critical(horizon, horizon, (1.0 - LEVEL) / max(1, comparisons))
     return exp(value * noise * sqrt(2.0 / blocks)) - 1.0
 
 

@@ -42,7 +42,7 @@ def percent(effect: float) -> str:
 
 
 def change(effect: float) -> str:
-    """The size of an effect, rounded as the tables beside it: 0.136 is `13.6 %`, 0.2 is `20 %`."""
+    """The size of an effect, rounded as in tables: 0.136 is `13.6 %`, 0.2 is `20 %`."""
     return f"{tenths(abs(effect) * 100.0).removesuffix('.0')} %"
 
 

@@ -3,6 +3,10 @@
 Nothing is dropped silently: each value that cannot be used is named with its reason, and the effect carries the list.
 Runs may have ten thousand trials and a hundred responses, so `Layout` finds once which trial belongs to which cell,
 treatment and block, and `ResponseColumn` makes the tables of all cells from it at once.
+
+A summary is the published form of results, descriptive only: its numbers mix blocks, so their spread holds the drift
+that the block-wise effects take out. A value of 0 counts there like any other, though an effect that is a ratio has to
+leave its block out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +18,7 @@ from typing import NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
+from pgassay.analysis.boundaries import Floats
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Scale, Status
 
@@ -96,14 +101,6 @@ def cells(observations: Sequence[Observation]) -> tuple[Cell, ...]:
     return tuple(dict.fromkeys(observation.cell for observation in observations))
 
 
-def by_cell(observations: Sequence[Observation]) -> dict[Cell, list[Observation]]:
-    """The observations of each cell, in one pass: a run may have ten thousand trials in a hundred cells."""
-    found: dict[Cell, list[Observation]] = {}
-    for seen in observations:
-        found.setdefault(seen.cell, []).append(seen)
-    return found
-
-
 def arrange(observations: Sequence[Observation], cell: Cell, scale: Scale) -> Table:
     """The usable values of `cell`. On a ratio scale a value must be positive."""
     values: dict[str, dict[int, float]] = {}
@@ -165,7 +162,7 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
     ours, theirs = table.values.get(treatment, {}), table.values.get(baseline, {})
     left_out = [*table.left_out.get(treatment, ()), *table.left_out.get(baseline, ())]
     left_out += [
-        _no_valid_trial(name, tried=name in table.values)
+        f"{name or 'baseline'} has no {'usable value' if name in table.values else 'valid trial'}"
         for name, column in ((treatment, ours), (baseline, theirs))
         if not column
     ]
@@ -280,15 +277,13 @@ class ResponseColumn(Sequence[Observation]):
     def tables(self, scale: Scale) -> dict[Cell, Table]:
         """See the function of this name; arranged once, since effects, summaries and claims all ask for them."""
         if scale not in self._tables:
-            self._tables[scale] = self._arranged(scale)
+            numbers = np.array(self._values, dtype=np.float64)  # None becomes NaN
+            usable = np.isfinite(numbers)
+            if scale is Scale.RATIO:
+                usable &= numbers > 0.0
+            groups = self.layout.groups.items()
+            self._tables[scale] = {cell: self._table(cell, mine, numbers, usable, scale) for cell, mine in groups}
         return self._tables[scale]
-
-    def _arranged(self, scale: Scale) -> dict[Cell, Table]:
-        numbers = np.array(self._values, dtype=np.float64)  # None becomes NaN
-        usable = np.isfinite(numbers)
-        if scale is Scale.RATIO:
-            usable &= numbers > 0.0
-        return {cell: self._table(cell, groups, numbers, usable, scale) for cell, groups in self.layout.groups.items()}
 
     def _table(
         self,
@@ -316,7 +311,10 @@ def tables(observations: Sequence[Observation], scale: Scale) -> dict[Cell, Tabl
     """The table of every cell, in the order of first trials."""
     if isinstance(observations, ResponseColumn):
         return observations.tables(scale)
-    return {cell: arrange(mine, cell, scale) for cell, mine in by_cell(observations).items()}
+    found: dict[Cell, list[Observation]] = {}
+    for seen in observations:  # in one pass: a run may have ten thousand trials in a hundred cells
+        found.setdefault(seen.cell, []).append(seen)
+    return {cell: arrange(mine, cell, scale) for cell, mine in found.items()}
 
 
 def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
@@ -328,10 +326,52 @@ def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
 
 
 def _no_partner(block: int, missing: str) -> str:
-    """A block in which only one of the two was measured."""
     return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
 
 
-def _no_valid_trial(treatment: str, *, tried: bool = False) -> str:
-    """A treatment of the study without a single usable value; `tried`: it has valid trials, but none of them usable."""
-    return f"{treatment or 'baseline'} has no {'usable value' if tried else 'valid trial'}"
+@dataclass(frozen=True)
+class Summary:
+    """One row of the table, in the response's unit. `stdev` is the sample's (n - 1); NaN where it is not defined."""
+
+    treatment: str
+    condition: str
+    covariate: str
+    n: int
+    avg: float
+    stdev: float
+    min: float
+    median: float
+    max: float
+    left_out: tuple[str, ...]
+
+    @property
+    def place(self) -> Place:
+        """Treatment, condition and covariate point."""
+        return Place(self.treatment, self.condition, self.covariate)
+
+
+def summarise(observations: Sequence[Observation]) -> tuple[Summary, ...]:
+    """A row for each treatment, condition and covariate point, in the order of first trials."""
+    rows: list[Summary] = []
+    for cell, table in tables(observations, Scale.DIFFERENCE).items():
+        numbers = _described([np.fromiter(column.values(), np.float64) for column in table.values.values()])
+        rows += [
+            Summary(treatment, cell.condition, cell.covariate, *described, left_out=table.left_out[treatment])
+            for treatment, described in zip(table.values, numbers, strict=True)
+        ]
+    return tuple(rows)
+
+
+def _described(columns: Sequence[Floats]) -> list[tuple[int, float, float, float, float, float]]:
+    """n, avg, stdev, min, median and max of each column; columns of equal length are taken together."""
+    found: list[tuple[int, float, float, float, float, float]] = [(0, nan, nan, nan, nan, nan)] * len(columns)
+    for n in {len(column) for column in columns} - {0}:
+        places = [place for place, column in enumerate(columns) if len(column) == n]
+        values = np.stack([columns[place] for place in places])
+        spread = values.std(axis=1, ddof=1) if n > 1 else np.full(len(places), nan)
+        ranked = np.sort(values, axis=1)
+        median = (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2.0
+        parts = (values.mean(axis=1), spread, ranked[:, 0], median, ranked[:, -1])
+        for place, row in zip(places, np.stack(parts, axis=1).tolist(), strict=True):
+            found[place] = (n, *row)
+    return found

@@ -1,11 +1,15 @@
-"""A trial's per-second series: gaps bridged, batches of five seconds, where the warm-up ends, the error of the mean.
+"""A trial's per-second series: gaps bridged, batches of five seconds, the warm-up's end, the mean's error, new levels.
 
 Many trials at once, as arrays: a run may have ten thousand of them. Nothing here changes a trial's result, which stays
 the unit of inference: the end of the warm-up is a mark, and the error describes a trial without replacing repetitions.
+
+Change points of the mean are the exact optimum of squared error plus a penalty for each change: optimal partitioning
+(Jackson et al., IEEE Signal Processing Letters 12(2), 2005), the optimum that PELT finds too; on batches a series is
+short enough to need no pruning.
 """
 
 from dataclasses import dataclass
-from math import isqrt, nan, sqrt
+from math import isqrt, log, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -126,3 +130,48 @@ def mean_error(seconds: Floats) -> MeanError:
     error = float(means.std(ddof=1)) / sqrt(count)
     naive = float(values.std(ddof=1)) / sqrt(n)
     return MeanError(n, float(values.mean()), error, (error / naive) ** 2 if naive > 0.0 else nan)
+
+
+PENALTY = 4.0
+"""Times the noise's variance and log n, for each change. BIC's is 2, for a known variance and independent values."""
+
+LEAST = 2
+"""Batches in a level: a single odd one is a stall, and no new level."""
+
+
+def changes(means: Floats) -> list[tuple[int, ...]]:
+    """For each trial of `means`, shape (trials, batches): where a new level begins, first batch not counted."""
+    trials, count = means.shape
+    if count < 2:
+        return [() for _ in range(trials)]
+    scale = np.abs(means).max(axis=1)
+    floor = 1e-9 * np.where(scale > 0.0, scale, 1.0)  # rounding of a constant series is no change
+    penalty = PENALTY * log(count) * np.maximum(batch_noise(means), floor) ** 2
+    return partition(means, penalty)
+
+
+def partition(means: Floats, penalty: Floats) -> list[tuple[int, ...]]:
+    """The best partition of each row under its own `penalty`, shape (trials,)."""
+    trials, count = means.shape
+    centred = means - means.mean(axis=1, keepdims=True)
+    zero = np.zeros((trials, 1))
+    total = np.concatenate((zero, centred.cumsum(axis=1)), axis=1)
+    squares = np.concatenate((zero, (centred * centred).cumsum(axis=1)), axis=1)
+    best = np.full((trials, count + 1), np.inf)
+    best[:, 0] = -penalty
+    start = np.zeros((trials, count + 1), dtype=np.intp)
+    for end in range(min(LEAST, count), count + 1):
+        last = max(end - LEAST, 0) + 1
+        length = end - np.arange(last)
+        inside = squares[:, [end]] - squares[:, :last] - (total[:, [end]] - total[:, :last]) ** 2 / length
+        cost = best[:, :last] + inside + penalty[:, None]
+        start[:, end] = cost.argmin(axis=1)
+        best[:, end] = cost[np.arange(trials), start[:, end]]
+    found = []
+    for row in start.tolist():
+        places, end = [], row[-1]
+        while end > 0:
+            places.append(end)
+            end = row[end]
+        found.append(tuple(reversed(places)))
+    return found

@@ -22,8 +22,7 @@ import numpy.typing as npt
 from scipy.special import fdtrc  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import Floats
-from pgassay.analysis.changes import changes
-from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps, errors_of_means, warm_up_ends
+from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps, changes, errors_of_means, warm_up_ends
 
 FALSE_ALARM = 0.01
 """Nominal; at most twice that for noise with memory, walks, steps, drift and stalls."""
@@ -76,7 +75,9 @@ def _cycles(seconds: Floats) -> Cycles:
     if last < first:
         return Cycles(np.ones(trials), np.full(trials, np.nan), np.zeros(trials))
     mean = seconds.mean(axis=1, keepdims=True)
-    rest = _without_trend(seconds - mean)
+    rest = seconds - mean
+    places = np.arange(length) - (length - 1) / 2
+    rest = rest - (rest @ places / (places @ places))[:, None] * places
     power = np.abs(np.fft.rfft(rest, _FINER * length, axis=1)) ** 2 / length
     tried = np.arange(first, last + 1)
     chances = _chances(power / _expected(rest, power.shape[1]), tried)
@@ -89,11 +90,6 @@ def _cycles(seconds: Floats) -> Cycles:
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(swing / np.abs(mean[:, 0]), posinf=0.0)
     return Cycles(chance, _FINER * length / peak, share)
-
-
-def _without_trend(rest: Floats) -> Floats:
-    places = np.arange(rest.shape[1]) - (rest.shape[1] - 1) / 2
-    return np.asarray(rest - (rest @ places / (places @ places))[:, None] * places, dtype=np.float64)
 
 
 def _expected(rest: Floats, count: int) -> Floats:
@@ -123,7 +119,7 @@ def _chances(power: Floats, tried: npt.NDArray[np.intp]) -> Floats:
         total, count = total - (sums[:, end] - sums[:, begin]), count - (end - begin)
     count = np.maximum(count, 1)
     mean = total / count
-    floor = 1e-12 * sums[:, [-1]] + 1e-300  # nothing but rounding beside the peak: as good as a peak of that height
+    floor = 1e-12 * sums[:, [-1]] + 1e-300  # nothing but rounding apart from the peak: as good as a peak of that height
     return np.asarray((1.0 + power[:, tried] / np.maximum(mean, floor) / count) ** -count, dtype=np.float64)
 
 
@@ -186,9 +182,10 @@ def _judge(folded: Floats, whole: int, points: int, period_s: float) -> Repetiti
     between = np.setdiff1d(np.arange((whole + 1) // 2, tried[-1] + whole // 2 + 1), tried)
     power = np.abs(spectrum) ** 2 / _expected_between(rest, len(spectrum))
     noise = float(power[between].mean())
-    profile = np.fft.irfft(_only(spectrum, tried), count) * count
-    swing = float(np.ptp(profile)) / abs(mean) if mean != 0.0 else 0.0
-    if noise <= 1e-24 * max(float(np.abs(folded).max()), 1e-300) ** 2:  # nothing but rounding beside the cycles
+    repeated = np.zeros_like(spectrum)
+    repeated[tried] = spectrum[tried]
+    swing = float(np.ptp(np.fft.irfft(repeated, count) * count)) / abs(mean) if mean != 0.0 else 0.0
+    if noise <= 1e-24 * max(float(np.abs(folded).max()), 1e-300) ** 2:  # nothing but rounding apart from the cycles
         return Repetition(0.0 if swing > 0.0 else 1.0, period_s, swing)
     power = power / _slope(power, between)
     ratio = float(power[tried].mean()) / float(power[between].mean())
@@ -216,12 +213,6 @@ def _slope(power: Floats, between: npt.NDArray[np.intp]) -> Floats:
     at = at - at.mean()
     slope = min(0.0, float(at @ height) / float(at @ at))
     return np.asarray(np.maximum(np.arange(len(power)), 1) ** slope, dtype=np.float64)
-
-
-def _only(spectrum: np.ndarray, places: np.ndarray) -> np.ndarray:
-    kept = np.zeros_like(spectrum)
-    kept[places] = spectrum[places]
-    return kept
 
 
 TOLERANCE = 0.02
@@ -300,14 +291,13 @@ def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: 
     steady = 0 if len(values) == 1 else _steady_from(sums, starts, values)
     if steady == 0:
         return Course(Steadiness.FLAT, levels, 0, None, missing)
-    one_way = len(values) > 2 and _one_way(values)
     if steady is not None and steady <= count // 2:
         before, after = sums[steady] / steady, (sums[-1] - sums[steady]) / (count - steady)
         kind = Steadiness.WARMING if after > before else Steadiness.SLOWING
         return Course(kind, levels, steady * BATCH_S, None, missing)
-    if one_way:
-        return Course(Steadiness.DRIFTING, levels, None, None, missing)
-    return Course(Steadiness.UNSETTLED, levels, None, None, missing)
+    steps = np.diff(np.asarray(values))
+    one_way = len(values) > 2 and bool((steps > 0.0).all() or (steps < 0.0).all())
+    return Course(Steadiness.DRIFTING if one_way else Steadiness.UNSETTLED, levels, None, None, missing)
 
 
 def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[float]) -> int | None:
@@ -317,11 +307,6 @@ def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[
         if all(abs(value - whole) <= TOLERANCE * abs(whole) for value in values[place:]):
             return begin
     return None
-
-
-def _one_way(values: Sequence[float]) -> bool:
-    steps = np.diff(np.asarray(values))
-    return bool((steps > 0.0).all() or (steps < 0.0).all())
 
 
 NS = 1_000_000_000
@@ -345,11 +330,6 @@ class TrialCourse:
 
 
 UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
-
-
-def trial_courses(seconds: Floats) -> tuple[TrialCourse, ...]:
-    """What is known of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
-    return _with_errors(seconds, classify_all(seconds))
 
 
 def _with_errors(seconds: Floats, found: Sequence[Course]) -> tuple[TrialCourse, ...]:
@@ -405,5 +385,5 @@ def courses_of_samples(
         mine = target[row] >= 0
         seconds = np.full((len(chosen), int(length)), np.nan)
         seconds[target[row[mine]], place[mine]] = values[mine]
-        found |= zip(numbers[firsts[chosen]].tolist(), trial_courses(seconds), strict=True)
+        found |= zip(numbers[firsts[chosen]].tolist(), _with_errors(seconds, classify_all(seconds)), strict=True)
     return found

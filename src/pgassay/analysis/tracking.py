@@ -1,7 +1,7 @@
 """Where a history changed its level: change points of a response's log-ratios to a fixed reference, with intervals.
 
-Each point is one commit, measured beside the same reference in the same blocks, so that a new kernel or another host
-moves both. Where levels begin is the optimum of `changes.partition` (what PELT finds: Killick, Fearnhead, Eckley 2012).
+Each point is one commit, measured in the same blocks as the same reference, so that a new kernel or another host moves
+both. Where levels begin is the optimum of `seconds.partition` (what PELT finds: Killick, Fearnhead, Eckley 2012).
 A step that was picked because it is large is overstated: its interval counts every step that could have been picked.
 """
 
@@ -13,10 +13,9 @@ from math import comb, exp, inf, log, sqrt
 import numpy as np
 from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import Floats
-from pgassay.analysis.changes import LEAST, PENALTY, partition
+from pgassay.analysis.boundaries import LEVEL, Floats
+from pgassay.analysis.seconds import LEAST, PENALTY, partition
 
-LEVEL = 0.95
 POINTS_MIN = 6
 """Fewer points have too little to know the noise by."""
 
@@ -56,7 +55,7 @@ class Course:
     """The step (a share) that the last `LEAST` points would show if they had another level; inf where none would."""
 
 
-def course_of(means: Sequence[float], *, level: float = LEVEL) -> Course:
+def course_of(means: Sequence[float]) -> Course:
     """Levels and steps of a history, each step shown: none of the intervals holds 1."""
     values = np.asarray(means, dtype=np.float64)
     count = len(values)
@@ -67,7 +66,7 @@ def course_of(means: Sequence[float], *, level: float = LEVEL) -> Course:
     while True:
         noise, freedom = _noise(values, starts), max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
         levels = _levels(values, starts)
-        critical = _critical(count, freedom, level)
+        critical = _critical(count, freedom)
         steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
         doubtful = [each for each in steps if each.low <= 1.0 <= each.high]
         if not doubtful:
@@ -95,10 +94,10 @@ def _noise(values: Floats, starts: Sequence[int]) -> float:
     return max(found, 1e-9)
 
 
-def _critical(count: int, freedom: float, level: float) -> float:
+def _critical(count: int, freedom: float) -> float:
     """Of |t| for any two neighbouring stretches of a history, each of `LEAST` points at least (Bonferroni)."""
     pairs = comb(count - 2 * LEAST + 3, 3)
-    return float(stdtrit(freedom, 1.0 - (1.0 - level) / (2.0 * max(pairs, 1))))
+    return float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
 
 
 def _step(old: Level, new: Level, noise: float, critical: float) -> Step:

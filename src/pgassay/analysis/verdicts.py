@@ -12,6 +12,7 @@ from math import isfinite, log
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect, moderated_spread
 from pgassay.analysis.forecast import blocks_on_hosts, blocks_to_verdict
+from pgassay.analysis.hosts import BetweenHosts
 from pgassay.analysis.numbers import change, duration, plural, tenths
 from pgassay.study.responses import Better, Response, Scale
 
@@ -86,7 +87,10 @@ def verdict(
         if _within(*(effect.inner or (effect.low, effect.high)), effect.scale, width):
             return Verdict(Kind.EQUIVALENT, _equivalent(effect, response, width, resolution))
         if effect.low > effect.none or effect.high < effect.none:
-            kind = _direction(effect, response)
+            better = (effect.low > effect.none) == (response.better is Better.HIGHER)
+            kind = Kind.BETTER if better else Kind.WORSE
+            if response.better is Better.NEITHER:
+                kind = Kind.DIFFERENT
             return Verdict(kind, f"{kind.value}: {response.title} {_amount(effect, response)}")
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
@@ -95,33 +99,27 @@ def verdict(
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
-        hosts = effect.between
-        return Verdict(Kind.UNRESOLVED, more_hosts(len(hosts.hosts), differ=hosts.low > 0))
+        return Verdict(Kind.UNRESOLVED, more_hosts(effect.between))
     needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
     return Verdict(Kind.UNRESOLVED, unresolved(needed, seconds, left), needed, seconds)
 
 
 def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
     """How many blocks in all a verdict is likely to need."""
+    comparisons, level, inner = effect.comparisons, effect.level, effect.inner is not None
     if effect.between is not None:
         return blocks_on_hosts(
-            effect.between,
-            width,
-            comparisons=effect.comparisons,
-            blocks_max=blocks_max,
-            level=effect.level,
-            inner=effect.inner is not None,
+            effect.between, width, comparisons=comparisons, blocks_max=blocks_max, level=level, inner=inner
         )
+    centre = effect.estimate
+    if effect.scale is Scale.RATIO:
+        centre = log(centre) if isfinite(centre) and centre > 0.0 else float("nan")
+    spread = moderated_spread(effect.spread, effect.blocks, effect.peers)
+    together = effect.peers.contrasts if effect.peers else 1
     return blocks_to_verdict(
-        moderated_spread(effect.spread, effect.blocks, effect.peers),
-        _centre(effect),
-        width,
-        comparisons=effect.comparisons,
-        blocks_max=blocks_max,
-        level=effect.level,
-        together=effect.peers.contrasts if effect.peers else 1,
-        inner=effect.inner is not None,
-    )
+        spread, centre, width, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together,
+        inner=inner,
+    )  # fmt: skip
 
 
 def with_precision(found: Verdict, effect: Effect, response: Response, precision: float | None) -> Verdict:
@@ -133,7 +131,7 @@ def with_precision(found: Verdict, effect: Effect, response: Response, precision
     return replace(found, precise=half <= margin(effect.baseline_mean, response, precision))
 
 
-def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:
+def imported_verdict(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verdict:
     """The verdict `found` on runs that somebody else made: none where lint objects, and nobody can add blocks to them.
 
     `objections` are lint's reasons against the whole comparison, each with its code.
@@ -141,15 +139,15 @@ def of_others(found: Verdict, effect: Effect, objections: Sequence[str]) -> Verd
     if found.kind in (Kind.FAILED, Kind.NOT_COMPARED):
         return found
     if found.kind is Kind.UNRESOLVED:
-        text = _unresolved_of_others(effect.blocks, FIRST_LOOK, effect.nothing_in_common, objections)
-        return Verdict(Kind.UNRESOLVED, text, against=found.against)
-    if objections:
-        return Verdict(
-            Kind.UNRESOLVED,
-            f"unresolved: {found.text.replace(': ', ' by the numbers alone: ', 1)}, but {'; '.join(objections)}",
-            against=found.against,
-        )
-    return found
+        text = "these runs show neither a difference nor equivalence"
+        if effect.blocks < FIRST_LOOK:
+            text = f"{effect.blocks} {plural('block', effect.blocks)}, and a verdict takes {FIRST_LOOK}"
+        text = "; ".join(filter(None, [text, effect.nothing_in_common, *objections]))
+    elif objections:
+        text = f"{found.text.replace(': ', ' by the numbers alone: ', 1)}, but {'; '.join(objections)}"
+    else:
+        return found
+    return Verdict(Kind.UNRESOLVED, f"unresolved: {text}", against=found.against)
 
 
 def margin(mean: float, response: Response, resolution: float) -> float:
@@ -174,23 +172,10 @@ def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float
     return blocks, None if blocks is None or block_s is None else blocks * block_s
 
 
-def _centre(effect: Effect) -> float:
-    if effect.scale is Scale.DIFFERENCE:
-        return effect.estimate
-    return log(effect.estimate) if isfinite(effect.estimate) and effect.estimate > 0.0 else float("nan")
-
-
 def _within(low: float, high: float, scale: Scale, width: float) -> bool:
     if scale is Scale.DIFFERENCE:
         return -width < low and high < width
     return low > 0.0 and -width < log(low) and log(high) < width
-
-
-def _direction(effect: Effect, response: Response) -> Kind:
-    if response.better is Better.NEITHER:
-        return Kind.DIFFERENT
-    higher = effect.low > effect.none
-    return Kind.BETTER if higher == (response.better is Better.HIGHER) else Kind.WORSE
 
 
 def _amount(effect: Effect, response: Response) -> str:
@@ -219,22 +204,10 @@ def _equivalent(effect: Effect, response: Response, width: float, resolution: fl
     return text
 
 
-def _unresolved_of_others(blocks: int, least: int, why: str, objections: Sequence[str]) -> str:
-    """The verdict on runs of others that show neither a difference nor equivalence: nobody can add blocks to them."""
-    if blocks < least:
-        text = f"unresolved: {blocks} {plural('block', blocks)}, and a verdict takes {least}"
-    else:
-        text = "unresolved: these runs show neither a difference nor equivalence"
-    return "; ".join([text, *([why] if why else []), *objections])
-
-
-def more_hosts(hosts: int, *, differ: bool) -> str:
-    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle.
-
-    `differ`: they were shown to differ; else they are too few to tell how far hosts do.
-    """
-    why = "differ too much" if differ else "are too few to tell how far hosts differ"
-    return f"unresolved: {hosts} hosts {why}; more blocks on them will hardly help, more hosts will"
+def more_hosts(between: BetweenHosts) -> str:
+    """The verdict on a kind of host that no number of blocks on these hosts is likely to settle."""
+    why = "differ too much" if between.low > 0 else "are too few to tell how far hosts differ"
+    return f"unresolved: {len(between.hosts)} hosts {why}; more blocks on them will hardly help, more hosts will"
 
 
 def needs(blocks: int | None, seconds: float | None) -> str:

@@ -21,8 +21,7 @@ from pgassay.errors import UsageError
 from pgassay.study.units import format_bytes, format_size
 
 if TYPE_CHECKING:  # A command's options must be known without numpy.
-    from pgassay.compressibility.estimate import Estimate, Weighed
-    from pgassay.compressibility.fillfactor import RelaidTable
+    from pgassay.compressibility import Estimate, RelaidTable, Weighed
     from pgassay.flash import Outcome, Simulation
     from pgassay.flash.prediction import Prediction
     from pgassay.lab.prediction import Figure, Predicted
@@ -423,8 +422,7 @@ def _add_compressibility(parser: argparse.ArgumentParser) -> None:
 
 def compressibility(arguments: argparse.Namespace) -> int:
     """Read a sample of the files, compress it, print."""
-    from pgassay.compressibility.estimate import estimate
-    from pgassay.compressibility.request import parse_request
+    from pgassay.compressibility import estimate, parse_request
 
     request = parse_request(
         arguments.cluster,

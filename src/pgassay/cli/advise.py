@@ -161,7 +161,7 @@ def _begin(arguments: argparse.Namespace) -> int:
 
 def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
     from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
-    from pgassay.advise.question import Question
+    from pgassay.advise.task import Question
     from pgassay.study import quantities
 
     quick = arguments.quick

@@ -121,17 +121,17 @@ def over_fleet(arguments: argparse.Namespace) -> bool:
 
 
 def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
-    """The study for so many hosts: a verdict waits until enough of them have given blocks (`design.hosts`).
+    """The study for so many hosts: a verdict waits until enough of them have given blocks (`design.stopping`).
 
     Its budget is in the time of all: `--budget 1h` on six hosts is six hours of trials.
     """
-    from pgassay.design.hosts import asked as enough
+    from pgassay.design.stopping import hosts_wanted
 
     if hosts == 1:
         return written
     design, table = written.study.design, dict(written.document.get("design", {}))
     if "hosts" not in table:
-        design = replace(design, hosts=enough(hosts))
+        design = replace(design, hosts=hosts_wanted(hosts))
         table["hosts"] = design.hosts
     if design.budget_s is not None:
         design = replace(design, budget_s=design.budget_s * hosts)

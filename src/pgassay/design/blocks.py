@@ -16,13 +16,18 @@ from pgassay.study.model import Study
 
 def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[Arm, ...]:
     """`arms` in the order in which `block` (from 1) runs them."""
-    ranks = {name: _ranks(study, name) for name in study.design.fixed_order}
+    ranks = {}
+    for name in study.design.fixed_order:
+        seen = dict.fromkeys(arm.levels[name].canonical for arm in study.arms if name in arm.levels)
+        ranks[name] = {canonical: place for place, canonical in enumerate(seen)}
+    pair, second = divmod(block - 1, 2)
 
     def key(arm: Arm) -> tuple[tuple[int, ...], bytes]:
         levels = arm.levels
         # An arm without the factor (a partial treatment) comes first in its group.
         fixed = tuple(rank[levels[name].canonical] if name in levels else -1 for name, rank in ranks.items())
-        return fixed, _chance(seed, block, arm.name)
+        digest = hashlib.sha256(f"{seed}/{pair}/{arm.name}".encode()).digest()
+        return fixed, bytes(255 - byte for byte in digest) if second else digest
 
     return tuple(sorted(arms, key=key))
 
@@ -57,15 +62,3 @@ def cautions(study: Study) -> tuple[str, ...]:
         f"{name} keeps its order inside every block, so drift within a block would look like its effect"
         for name in study.design.fixed_order
     )
-
-
-def _ranks(study: Study, factor: str) -> dict[str, int]:
-    """Canonical level to its place in the study's order."""
-    seen = dict.fromkeys(arm.levels[factor].canonical for arm in study.arms if factor in arm.levels)
-    return {canonical: place for place, canonical in enumerate(seen)}
-
-
-def _chance(seed: int, block: int, name: str) -> bytes:
-    pair, second = divmod(block - 1, 2)
-    digest = hashlib.sha256(f"{seed}/{pair}/{name}".encode()).digest()
-    return bytes(255 - byte for byte in digest) if second else digest

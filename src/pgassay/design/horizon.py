@@ -11,8 +11,7 @@ its looks, which were planned for `ROOM` times the blocks before the first of th
 from dataclasses import dataclass, replace
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.design.history import History
-from pgassay.design.schedule import is_baseline
+from pgassay.design.schedule import History, is_baseline
 from pgassay.study.model import Study
 
 FIXED_AFTER = FIRST_LOOK - 1
@@ -104,8 +103,8 @@ def fixed_before(study: Study) -> Horizon:
 
 def ruled(study: Study, rule: int, horizon: Horizon | None, extension: Extension | None = None) -> Study:
     """The study as a record's rule judges it: by which interval, with the fixed horizon (None: not fixed yet),
-    moderated variances, one error rate for all that is to be settled beside the primary response, and the end that it
-    was extended to."""
+    moderated variances, one error rate for all that is to be settled in addition to the primary response, and the end
+    that it was extended to."""
     design = replace(study.design, inner=rule < PRINTED_FROM_RULE)
     if rule >= FROM_RULE:
         design = replace(design, moderated=True, together=rule >= TOGETHER_FROM_RULE)

@@ -46,16 +46,10 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     block_s = None if trial_s is None else arms * trial_s
     allowed = design.blocks_max
     few = design.blocks_max < FIRST_LOOK and study.primary != risk.UNSAFE  # each power cut is judged by itself
-    warnings = (
-        [
-            (
-                f"no verdict can come from {design.blocks_max} {plural('block', design.blocks_max)}: "
-                f"the first comparison needs {FIRST_LOOK}"
-            )
-        ]
-        if few
-        else []
-    )
+    warnings = []
+    if few:
+        of_them = f"{design.blocks_max} {plural('block', design.blocks_max)}"
+        warnings.append(f"no verdict can come from {of_them}: the first comparison needs {FIRST_LOOK}")
     affordable = None
     if design.budget_s is not None and block_s:
         affordable = min(design.blocks_max, max(1, int((design.budget_s - preparation_s) // block_s)))
@@ -99,15 +93,11 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
 
 def resolution_short(resolution: float, needed: int | None, needed_s: float | None, allowed: int) -> str:
     """A warning before the run: the resolution needs more blocks than are allowed. `resolution` is a share."""
+    are = "is allowed" if allowed == 1 else "are allowed"
     if needed is None:
-        return f"at this machine's noise ±{percent(resolution)} is out of reach, {_allowed(allowed, 'block')}"
+        which = f"{allowed} {plural('block', allowed)} {are}"
+        return f"at this machine's noise ±{percent(resolution)} is out of reach, {which}"
     return (
         f"at this machine's noise ±{percent(resolution)} needs {needed} {plural('block', needed)}"
-        f"{'' if needed_s is None else f', {duration(needed_s)}'}; {_allowed(allowed)}"
+        f"{'' if needed_s is None else f', {duration(needed_s)}'}; {allowed} {are}"
     )
-
-
-def _allowed(blocks: int, noun: str = "") -> str:
-    """`30 are allowed`, `1 block is allowed`."""
-    named = f"{blocks} {plural(noun, blocks)}" if noun else f"{blocks}"
-    return f"{named} {'is' if blocks == 1 else 'are'} allowed"

@@ -5,7 +5,6 @@ compared. The bound holds whenever one looks (`analysis.crash_risk`), so every b
 is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.crash_coverage`).
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 
@@ -61,11 +60,6 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
         blocks,
         against=(),
     )
-
-
-def verdicts_of(cuts: Mapping[str, Cuts], below: float) -> dict[str, Verdict]:
-    """The verdict on each arm by its label."""
-    return {arm: verdict_of(each, below) for arm, each in cuts.items()}
 
 
 def unsafe(damaged: int, epochs: int) -> str:

@@ -6,16 +6,68 @@ servers take turns (`design.pairing`), all arms of a cell are one decision, and 
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import inf
 
 from pgassay.analysis.numbers import duration, plural
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
 from pgassay.design.blocks import cells, order
-from pgassay.design.history import History
 from pgassay.study.levels import Arm, Combination
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
+
+
+@dataclass(frozen=True)
+class FinishedTrial:
+    """One committed trial: `arm` is its label, `block` and `attempt` count from 1."""
+
+    block: int
+    arm: str
+    attempt: int
+    status: Status
+
+
+@dataclass(frozen=True)
+class History:
+    """Finished trials in the order they ran, arms out of play with the reason, and the time used.
+
+    `trial_s` is what a trial is expected to take, for each arm by label; `planned_s` for arms that it does not name.
+    """
+
+    trials: tuple[FinishedTrial, ...] = ()
+    drops: Mapping[str, str] = field(default_factory=dict)
+    elapsed_s: float = 0.0
+    planned_s: float = 0.0
+    trial_s: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def block(self) -> int:
+        """The number of the current block, which counts from 1; 0 before the first."""
+        return max((trial.block for trial in self.trials), default=0)
+
+    def in_block(self, block: int) -> dict[str, FinishedTrial]:
+        """The last trial of each arm in `block`, by the arm's label."""
+        return {trial.arm: trial for trial in self.trials if trial.block == block}
+
+    def outcomes_in_a_row(self, arm: str) -> int:
+        """How many of the arm's last trials failed because of its settings; invalid trials do not count.
+
+        Of a block that was run again as a whole only the last trial counts.
+        """
+        count, seen = 0, set[int]()
+        for trial in reversed(self.trials):
+            if trial.arm != arm or trial.status is Status.INVALID or trial.block in seen:
+                continue
+            seen.add(trial.block)
+            if trial.status is not Status.OUTCOME:
+                break
+            count += 1
+        return count
+
+    def block_s(self, arms: tuple[str, ...]) -> float:
+        """How long a block of these arms (labels) is expected to take, in seconds."""
+        return sum(self.trial_s.get(arm, self.planned_s) for arm in arms)
+
 
 DRIVES = "drive."
 """How the names of the factors begin that say what lies under a server."""
@@ -25,6 +77,9 @@ ATTEMPTS_MAX = 3
 
 OUTCOMES_MAX = 3
 """An arm whose trials fail this often in a row because of its settings is dropped."""
+
+_FAILING = f"{OUTCOMES_MAX} {plural('trial', OUTCOMES_MAX)} in a row failed because of its settings"
+_NOTHING_LEFT = "no treatment is left beside the baseline"
 
 INVALID_BLOCKS_MAX = 3
 """After this many blocks in a row without one usable trial the run ends: this machine is too busy."""
@@ -95,7 +150,8 @@ def next_decision(study: Study, seed: int, history: History, verdicts: Mapping[s
         or _settled(study, history, verdicts or {})
         or _hopeless(study, history, verdicts or {})
         or _end(study, history)
-        or _start_block(study, seed, history)
+        or next_in_block(study, seed, history.block + 1, replace(history, trials=()))
+        or Stop(_NOTHING_LEFT)
     )
 
 
@@ -160,18 +216,19 @@ def _failing(study: Study, history: History) -> Decision | None:
     lost = [arm for arm in arms if history.outcomes_in_a_row(arm.name) >= OUTCOMES_MAX]
     for arm in lost:
         if not is_reference(study, arm):
-            return Drop(arm, failing(OUTCOMES_MAX), failed=True)
+            return Drop(arm, _FAILING, failed=True)
     for baseline in lost:
         mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
         if len(mates) + 1 == len(arms):
-            return Stop(_baseline_fails(baseline.name, OUTCOMES_MAX))
+            times = f"{OUTCOMES_MAX} {plural('time', OUTCOMES_MAX)}"
+            return Stop(f"the baseline ({baseline.name or 'baseline'}) failed {times} in a row because of its settings")
         if mates:
             return Drop(
                 mates[0],
                 f"its baseline ({baseline.name or 'baseline'}) kept failing, so it cannot be compared with anything",
                 failed=True,
             )
-        return Drop(baseline, failing(OUTCOMES_MAX), failed=True)
+        return Drop(baseline, _FAILING, failed=True)
     return None
 
 
@@ -243,7 +300,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     needed = _needed(open_arms, verdicts)
     for arm in arms:
         if arm.name in decided and arm.name not in needed:
-            return Drop(arm, settled(verdicts[arm.name].text), failed=False)
+            return Drop(arm, f"{SETTLED}: {verdicts[arm.name].text}", failed=False)
     with_baseline = [arm for arm in open_arms if BASELINE in _against(arm, verdicts)]
     for arm in arms:
         if is_reference(study, arm) and arm not in alone and not any(_same_cell(arm, other) for other in with_baseline):
@@ -254,7 +311,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
 def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> frozenset[str]:
     """Labels of the arms that stay although they have a verdict, for an interval as narrow as `design.precision`.
 
-    They leave all the same when the rest of the budget would not bring the others to a verdict beside them.
+    They leave all the same when the rest of the budget would not bring the others to a verdict along with them.
     """
     arms = in_play(study, history)
     coarse = frozenset(arm.name for arm in arms if arm.name in verdicts and not verdicts[arm.name].precise)
@@ -262,7 +319,7 @@ def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict])
     if not coarse or budget_s is None:
         return coarse
     undecided = [arm for arm in arms if arm.name in verdicts and not verdicts[arm.name].settled]
-    needed = max((_blocks_needed(verdicts[arm.name]) for arm in undecided), default=0.0)
+    needed = max((blocks_needed(verdicts[arm.name]) for arm in undecided), default=0.0)
     block_s = history.block_s(tuple(arm.name for arm in arms))
     return coarse if needed * block_s <= budget_s - history.elapsed_s else frozenset()
 
@@ -283,7 +340,7 @@ def _why_done(history: History, *, decided: bool) -> str:
     if aside:
         return f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
     settled = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
-    return "every verdict is settled" if settled else _nothing_left()
+    return "every verdict is settled" if settled else _NOTHING_LEFT
 
 
 def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Drop | None:
@@ -299,7 +356,7 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
     arms = in_play(study, history)
     judged = [arm for arm in arms if arm.name in verdicts and not is_reference(study, arm)]
     open_arms = [arm for arm in judged if not verdicts[arm.name].settled]  # one that others are held against may stay
-    still = {arm.name: _blocks_needed(verdicts[arm.name]) for arm in open_arms}
+    still = {arm.name: blocks_needed(verdicts[arm.name]) for arm in open_arms}
     reach = {arm.name: _alone(study, history, _against(arm, verdicts), arm, left_s) for arm in open_arms}
     far = [arm for arm in open_arms if still[arm.name] > HOPELESS * reach[arm.name]]
     needed = _needed((arm for arm in open_arms if arm not in far), verdicts)
@@ -310,10 +367,14 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
     if history.block_s(tuple(arm.name for arm in arms if arm not in lost)) > left_s:
         return None
     worst = max(lost, key=lambda arm: still[arm.name])
-    return Drop(worst, _set_aside(verdicts[worst.name].more_blocks), failed=False)
+    more = verdicts[worst.name].more_blocks
+    needs = "no affordable number of blocks would settle it" if more is None else f"it needs about {more} more blocks"
+    why = f"{SET_ASIDE}: {needs}, so the rest of the budget goes to the treatments that it can settle"
+    return Drop(worst, why, failed=False)
 
 
-def _blocks_needed(verdict: Verdict) -> float:
+def blocks_needed(verdict: Verdict) -> float:
+    """How many more an open verdict needs; infinite where no number is known."""
     return inf if verdict.more_blocks is None else float(verdict.more_blocks)
 
 
@@ -331,7 +392,7 @@ def _end(study: Study, history: History) -> Stop | None:
     design, done = study.design, history.block
     arms = in_play(study, history)
     if done and all(is_reference(study, arm) and _has_mates(study, arm) for arm in arms):
-        return Stop(_nothing_left())
+        return Stop(_NOTHING_LEFT)
     if done >= design.blocks_max:
         if design.blocks_asked is not None and design.budget_s is not None:
             budget = duration(design.budget_s)
@@ -353,11 +414,6 @@ def _end(study: Study, history: History) -> Stop | None:
     return None
 
 
-def _start_block(study: Study, seed: int, history: History) -> Decision:
-    first = next_in_block(study, seed, history.block + 1, replace(history, trials=()))
-    return first or Stop(_nothing_left())
-
-
 def _same_cell(one: Arm, other: Arm) -> bool:
     return one.condition == other.condition and one.covariate == other.covariate
 
@@ -365,35 +421,6 @@ def _same_cell(one: Arm, other: Arm) -> bool:
 def _has_mates(study: Study, baseline: Arm) -> bool:
     """False when the study has nothing to set against this baseline (a study of covariates alone)."""
     return any(_same_cell(arm, baseline) and not is_reference(study, arm) for arm in study.arms)
-
-
-def _baseline_fails(baseline: str, outcomes: int) -> str:
-    """Why the run ends: its only baseline failed `outcomes` times in a row, so nothing can be compared."""
-    times = f"{outcomes} {plural('time', outcomes)}"
-    return f"the baseline ({baseline or 'baseline'}) failed {times} in a row because of its settings"
-
-
-def _set_aside(blocks: int | None) -> str:
-    """Why an arm leaves: it needs too many `blocks` for the budget (None: any number), and others need the time."""
-    needs = (
-        "no affordable number of blocks would settle it" if blocks is None else f"it needs about {blocks} more blocks"
-    )
-    return f"{SET_ASIDE}: {needs}, so the rest of the budget goes to the treatments that it can settle"
-
-
-def _nothing_left() -> str:
-    """Why the run ends: only baselines are left."""
-    return "no treatment is left beside the baseline"
-
-
-def settled(verdict: str) -> str:
-    """Why an arm leaves: its verdict is settled."""
-    return f"{SETTLED}: {verdict}"
-
-
-def failing(outcomes: int) -> str:
-    """Why an arm leaves: its last `outcomes` trials all failed because of its settings."""
-    return f"{outcomes} {plural('trial', outcomes)} in a row failed because of its settings"
 
 
 def blocks_done(blocks: int) -> str:

@@ -1,24 +1,29 @@
-"""The verdicts so far, by arm, for the primary response and for those in `design.settle`: they tell when to stop.
+"""The verdicts so far, by arm, for the primary response and for those in `design.settle`: they say when to stop.
 
 Speeds of emulated drives are not compared with each other: an arm whose drive keeps it from the baseline is held
 against the baseline's levels on its own drive. A study of covariates alone (one treatment, a curve) has nothing to
 compare; its arms are settled when the mean of the curve is known to the asked resolution at that point.
+
+Over several hosts whichever is free takes the next block, so the first blocks may all come from one while the others
+prepare, hang or are cut off. Their verdict would be that host's. So arms stay in play until enough hosts have given
+blocks (`design.hosts`), unless the others are gone: the journal then says how many are left, and a replay decides as
+the run did.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import exp, inf, isfinite, nan
+from math import exp, isfinite, nan
 
 import numpy as np
 
-from pgassay.analysis.boundaries import FIRST_LOOK, critical
+from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
 from pgassay.analysis.comparable import without_refused
-from pgassay.analysis.compare import LEVEL, compare
-from pgassay.analysis.effects import Effect, mean_of
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.numbers import percent
 from pgassay.analysis.observations import Observation, arrange
 from pgassay.analysis.verdicts import Kind, Verdict, margin, unresolved, verdict, with_precision
-from pgassay.design.schedule import baseline_name, own_baseline
+from pgassay.design.schedule import baseline_name, blocks_needed, own_baseline
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Scale
@@ -33,10 +38,10 @@ def family(study: Study, response: str) -> int | None:
     compared = sum(arm.treatment.name != baseline_name(study) for arm in study.arms)
     if response == study.primary:
         return compared
-    beside = {*study.design.settle} - {study.primary}
-    if response not in beside:
+    further = {*study.design.settle} - {study.primary}
+    if response not in further:
         return None
-    return compared * len(beside) if study.design.together else 1
+    return compared * len(further) if study.design.together else 1
 
 
 def effects_of(study: Study, response: Response, observations: Sequence[Observation]) -> dict[str, Effect]:
@@ -95,8 +100,7 @@ def merged(judged: Sequence[tuple[Response, Mapping[str, Verdict]]]) -> dict[str
     (_, primary), *others = judged
     found = dict(primary)
     for response, verdicts in others:
-        for arm, one in found.items():
-            found[arm] = _both(one, verdicts[arm], response)
+        found = {arm: _both(one, verdicts[arm], response) for arm, one in found.items()}
     return found
 
 
@@ -110,14 +114,9 @@ def _both(one: Verdict, other: Verdict, response: Response) -> Verdict:
         return one if other.kind is Kind.NOT_COMPARED else replace(one, text=f"{one.text}; {named.text}")
     if one.settled or other.settled:
         return named if one.settled else one
-    longer = max(one, named, key=_blocks_needed)
+    longer = max(one, named, key=blocks_needed)
     against = tuple(dict.fromkeys((*one.against, *named.against)))
     return replace(longer, text=f"{one.text}; {named.text}", against=against)
-
-
-def _blocks_needed(verdict: Verdict) -> float:
-    """Infinite where no number is known."""
-    return inf if verdict.more_blocks is None else verdict.more_blocks
 
 
 def _on_own_drives(
@@ -156,11 +155,12 @@ def _on_own_drives(
 def _precision(study: Study, response: Response, observations: Sequence[Observation], arm: Arm) -> Verdict:
     """Settled when the interval of the arm's own mean, over all looks and arms, is within ± the resolution."""
     table = arrange(observations, arm.place.cell, response.scale)
-    design, alpha = study.design, (1.0 - LEVEL) / len(study.arms)
+    design = study.design
     values = np.asarray(list(table.values.get(arm.treatment.name, {}).values()), dtype=np.float64)
     ratio = response.scale is Scale.RATIO
     planned = design.horizon or design.blocks_max
-    mean = mean_of(values, response.scale, lambda n: critical(n, planned, alpha, design.stage))
+    certainty = Certainty(LEVEL, len(study.arms), planned, every_block=True, stage=design.stage)
+    mean = mean_of(values, response.scale, certainty)
     n, half = mean.blocks, mean.half
     width = margin(float(values.mean()) if n else nan, response, design.resolution)
     if half <= width:
@@ -168,3 +168,28 @@ def _precision(study: Study, response: Response, observations: Sequence[Observat
         return Verdict(Kind.EQUIVALENT, f"known within ±{known}")
     needed = max(1, round(n * (half / width) ** 2) - n) if isfinite(half) and width > 0.0 else max(1, FIRST_LOOK - n)
     return Verdict(Kind.UNRESOLVED, unresolved(needed, None), needed)
+
+
+ENOUGH = 3
+"""Hosts that a run over three or more waits for. Two tell how far apart they are, but not which of them is odd."""
+
+
+def hosts_wanted(hosts: int) -> int:
+    """How many must have given blocks where a run is over this many."""
+    return min(hosts, ENOUGH)
+
+
+def withheld(verdicts: Mapping[str, Verdict], heard: int, wanted: int) -> Mapping[str, Verdict]:
+    """The verdicts, but none settled while `heard` hosts have given blocks and `wanted` shall.
+
+    A run on one machine names no host: nothing is withheld from it.
+    """
+    if not 0 < heard < wanted:
+        return verdicts
+    text = f"unresolved: blocks of {heard} hosts so far, and of {wanted} are wanted"
+    return {
+        arm: replace(each, kind=Kind.UNRESOLVED, text=text, more_blocks=wanted - heard, more_s=None)
+        if each.settled
+        else each
+        for arm, each in verdicts.items()
+    }

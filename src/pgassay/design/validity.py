@@ -113,8 +113,8 @@ def alternation_refusals(study: Study) -> tuple[str, ...]:
         if rule is None or rule.alternating in (_MACHINE, _DRIVE, _OTHER_LOAD, _LOG):
             found.append(_refused(name))
     rate = study.fixed.get("load.rate")
-    if rate is not None and (rate.canonical != "none"):
-        found.append(f"load.rate: {_refused('load.rate').partition(': ')[2]}")
+    if rate is not None and rate.canonical != "none":
+        found.append(_refused("load.rate"))
     return tuple(found)
 
 

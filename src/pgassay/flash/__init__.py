@@ -5,8 +5,7 @@ what it found; `points` and `simulate_all` do that for every combination of some
 """
 
 from pgassay.flash.settings import Description, Life, Requests, Run, describe, read
-from pgassay.flash.simulation import Simulation, Window, simulate
-from pgassay.flash.sweep import Outcome, Point, points, simulate_all
+from pgassay.flash.simulation import Outcome, Point, Simulation, Window, points, simulate, simulate_all
 
 __all__ = [
     "Description",

@@ -18,9 +18,7 @@ from pgassay import _core
 from pgassay.bench.places import available_memory_bytes
 from pgassay.bench.write_signature import WriteSignature
 from pgassay.errors import UsageError
-from pgassay.flash.memory import MEMORY_SHARE_MAX, too_large
-from pgassay.flash.simulation import difference
-from pgassay.flash.steady_state import Estimate, estimate
+from pgassay.flash.simulation import MEMORY_SHARE_MAX, Estimate, difference, estimate, too_large
 from pgassay.study.units import format_at_most, format_size
 
 SIMULATED_BYTES = 1 << 30
@@ -34,7 +32,7 @@ _NEXT_LOOK = 1.2
 _COLDEST = 0.1
 _BLOCK_BYTES = 4096
 _LAYOUT_BYTES = 44
-"""For each block of the drive, beside the model's tables, while its load is laid out; measured."""
+"""For each block of the drive, in addition to the model's tables, while its load is laid out; measured."""
 _SHARE_MIN = 0.01
 _SUPERBLOCKS, _PAGES_MIN = 1024, 16
 _BLOCKS_MIN = _SUPERBLOCKS * _PAGES_MIN
@@ -134,15 +132,24 @@ def loads_side_by_side(signature: WriteSignature, target: Target, simulated_byte
     `SIMULATED_MOST_BYTES`, the recorded drive, or what memory is available holds would have to be simulated.
     """
     if target.live_bytes > target.capacity_bytes:
-        raise _data_beyond_drive(target.live_bytes, target.capacity_bytes)
+        there, wanted_bytes = format_size(target.capacity_bytes), format_size(int(target.live_bytes))
+        raise UsageError(
+            f"the data need {wanted_bytes}, the drive has {there}", "give a larger --capacity, or fewer --data"
+        )
     one = target.capacity_bytes / target.times / _BLOCK_BYTES
     wanted = min(target.capacity_bytes, simulated_bytes) / _BLOCK_BYTES
     least = math.ceil(max(1.0, _BLOCKS_MIN / one)) if target.times > 1 else 1
     times = max(least, round(wanted / one))
     blocks, most = round(one * times), max(SIMULATED_MOST_BYTES // _BLOCK_BYTES, signature.drive_blocks)
-    hint = _simulate_less(by_option=least < times and round(one * least) <= most)
+    hint = "give a smaller --simulated"
+    if least >= times or round(one * least) > most:  # that option does not help
+        hint = (
+            "at least as much of the drive is simulated as falls to the data of the run: give a smaller --capacity,"
+            " more --data, or a run with less data"
+        )
     if blocks > most:
-        raise _simulated_too_large(blocks * _BLOCK_BYTES, most * _BLOCK_BYTES, hint)
+        size, limit = format_size(blocks * _BLOCK_BYTES), format_at_most(most * _BLOCK_BYTES)
+        raise UsageError(f"{size} of the drive would have to be simulated, at most {limit} can be", hint)
     needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if needed > available:
         raise too_large(needed, available, hint)
@@ -205,8 +212,8 @@ class _Load:
         """Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses."""
         last = max(self._requests.drive_blocks, int(self._written[-1]) + 1, self._live)
         others = np.setdiff1d(np.arange(last), self._written, assume_unique=True)
-        beside = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
-        cold = np.concatenate([others[beside], others[~beside]])[: self._live - len(self._written)]
+        near = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
+        cold = np.concatenate([others[near], others[~near]])[: self._live - len(self._written)]
         live = np.sort(np.concatenate([self._written, cold]))
         self._place = np.zeros(last, np.int64)
         self._place[live] = np.arange(len(live))
@@ -288,25 +295,3 @@ def _wave(drive: _core.FlashDrive, amplifications: list[float], per_window: int)
     """Windows that a turn of the flash takes."""
     programmed = float(np.mean(amplifications)) * per_window * _BLOCK_BYTES
     return drive.usable_bytes / programmed if programmed else math.inf
-
-
-def _data_beyond_drive(live_bytes: float, capacity_bytes: int) -> UsageError:
-    """More is stored than the drive has."""
-    there, wanted = format_size(capacity_bytes), format_size(int(live_bytes))
-    return UsageError(f"the data need {wanted}, the drive has {there}", "give a larger --capacity, or fewer --data")
-
-
-def _simulate_less(*, by_option: bool) -> str:
-    """How less of a drive is simulated: the load fewer times side by side, or a smaller part of the drive each."""
-    if by_option:
-        return "give a smaller --simulated"
-    return (
-        "at least as much of the drive is simulated as falls to the data of the run: give a smaller --capacity,"
-        " more --data, or a run with less data"
-    )
-
-
-def _simulated_too_large(size_bytes: int, most_bytes: int, hint: str) -> UsageError:
-    """More of a drive than a simulation gets to the end of."""
-    size, most = format_size(size_bytes), format_at_most(most_bytes)
-    return UsageError(f"{size} of the drive would have to be simulated, at most {most} can be", hint)

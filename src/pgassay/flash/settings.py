@@ -6,7 +6,7 @@ Keys of `drive` and the service times of `timing` are those of every drive (`pga
 
 import math
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -112,7 +112,8 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
         except FileNotFoundError:
             raise _no_file(path) from None
         except ValueError as error:
-            raise _not_toml(path, str(error)) from None
+            detail = str(error)
+            raise UsageError(f'"{path}" is not valid TOML: {detail[:1].lower()}{detail[1:]}') from None
         _check_tables(document)
     if timing:
         document.setdefault("timing", {})
@@ -127,17 +128,18 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
 def _check_tables(document: Mapping[str, Any]) -> None:
     for name, value in document.items():
         if name not in TABLES:
-            raise _unknown_table(name, TABLES)
+            raise _unknown_table(name)
         parts = value if name == "input" and isinstance(value, list) else [value]
         if not all(isinstance(part, dict) for part in parts):
-            raise _not_a_table(name)
+            form = "[input], or [[input]] for each of several" if name == "input" else f"[{name}]"
+            raise UsageError(f'"{name}" must be a table', f"write {form} on a line of its own and its keys below")
 
 
 def assign(document: dict[str, Any], key: str, value: str) -> None:
     """Lay one setting over the document. The value is TOML if it can be, else text."""
     table, dot, name = key.partition(".")
     if not dot or table not in TABLES:
-        raise _unknown_table(table, TABLES)
+        raise _unknown_table(table)
     parsed = value
     with suppress(tomllib.TOMLDecodeError):  # A bare word, a size or a percentage stays text.
         parsed = tomllib.loads(f"value = {value}")["value"]
@@ -150,8 +152,12 @@ def describe(document: Mapping[str, Any]) -> Description:
     """The checked description of a document's tables; `UsageError` names the key, what is wrong, what is accepted."""
     _check_tables(document)
     run = _run(document.get("run", {}))
-    timing = document.get("timing")
-    service, requests = _timing(timing) if timing is not None else ({}, None)
+    timing, service, requests = document.get("timing"), dict[str, Any](), None
+    if timing is not None:  # the requests', and the drive's service times
+        names = {field.name for field in fields(Requests)}
+        service = {key: value for key, value in timing.items() if key not in names}
+        requests = _values(Requests(), "timing", {key: value for key, value in timing.items() if key in names})
+        _positive("timing", {"requests": requests.requests})
     try:
         drive = _drive(document, run, service if timing is not None else None)
     except DescriptionError as failure:
@@ -194,15 +200,6 @@ def _positive(table: str, values: Mapping[str, float]) -> None:
     for name, value in values.items():
         if not value > 0:
             raise wrong_value(f"{table}.{name}", value, "must be greater than 0")
-
-
-def _timing(table: Mapping[str, Any]) -> tuple[dict[str, Any], Requests]:
-    names = {field.name for field in fields(Requests)}
-    mine = {key: value for key, value in table.items() if key in names}
-    service = {key: value for key, value in table.items() if key not in names}
-    requests = _values(Requests(), "timing", mine)
-    _positive("timing", {"requests": requests.requests})
-    return service, requests
 
 
 def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, Any]:
@@ -262,40 +259,23 @@ def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:
     for key, value in given.items():
         if key not in known:
             raise UsageError(f'unknown key "{table}.{key}"', f"the keys of {table} are {', '.join(sorted(known))}")
-        changed[key] = _typed(f"{table}.{key}", value, known[key])
+        kind: Any = known[key]
+        if str in (kind, *get_args(kind)):
+            changed[key] = str(value)
+            continue
+        number = _number(f"{table}.{key}", value)
+        if kind is int and number != int(number):
+            raise wrong_value(f"{table}.{key}", value, "must be a whole number")
+        changed[key] = int(number) if kind is int else number
     return replace(usual, **changed)
 
 
-def _typed(key: str, value: Any, kind: Any) -> Any:
-    if str in (kind, *get_args(kind)):
-        return str(value)
-    number = _number(key, value)
-    if kind is int:
-        if number != int(number):
-            raise wrong_value(key, value, "must be a whole number")
-        return int(number)
-    return number
-
-
-def _not_toml(path: Path, detail: str) -> UsageError:
-    """A description that cannot be parsed."""
-    return UsageError(f'"{path}" is not valid TOML: {detail[:1].lower()}{detail[1:]}')
-
-
 def _no_file(path: Path) -> UsageError:
-    """A file that cannot be opened."""
     return UsageError(f'file "{path}" does not exist')
 
 
-def _unknown_table(table: str, known: Iterable[str]) -> UsageError:
-    """A table that the description does not have."""
-    return UsageError(f'unknown table "{table}"', f"the tables are {', '.join(known)}")
-
-
-def _not_a_table(name: str) -> UsageError:
-    """A value where the description has a table."""
-    form = "[input], or [[input]] for each of several" if name == "input" else f"[{name}]"
-    return UsageError(f'"{name}" must be a table', f"write {form} on a line of its own and its keys below")
+def _unknown_table(table: str) -> UsageError:
+    return UsageError(f'unknown table "{table}"', f"the tables are {', '.join(TABLES)}")
 
 
 def not_an_assignment(text: str, form: str) -> UsageError:

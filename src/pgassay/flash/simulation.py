@@ -1,34 +1,53 @@
 """One simulation: age a drive, write a load window by window, read what the drive says, and time it if asked.
 
 The curve of write amplification over drive writes starts at the fresh drive, so that one sees where it settles. Ageing
-and measuring end where `steady_state` says that the mean stands still and is known well enough, or at a limit.
+and measuring end where the flash model says that the mean stands still (`_core.flash_is_steady`, for simulated and
+emulated drives alike) and where it is known well enough, or at a limit.
 
-It holds for independent writes over all that is in use. The alpha of the formulas is usable flash over what is in use:
-a drive that is half empty has more to spare than it was sold with.
+The formulas hold for independent writes over all that is in use. Their alpha is usable flash over what is in use: a
+drive that is half empty has more to spare than it was sold with.
 
+Several are simulated at a time, as many as there are cores and memory for: the model's tables grow with the drive, and
+a machine that runs out of memory ends programs that others may need more, so what does not fit is refused before.
 """
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 
 from pgassay import _core
-from pgassay.flash.memory import at_once
-from pgassay.flash.settings import Description, Life, Requests, Run, describe, refused
-from pgassay.flash.steady_state import Estimate, estimate
+from pgassay.bench.places import available_memory_bytes
+from pgassay.errors import UsageError
+from pgassay.flash.settings import (
+    Description,
+    Life,
+    Requests,
+    Run,
+    assign,
+    describe,
+    not_an_assignment,
+    refused,
+    wrong_value,
+)
+from pgassay.study.units import format_size
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
     from pgassay._core import FlashCounters, FlashHealth, FlashTimingReport
 
 
-_MAPPED_BYTES = 4096
+_BLOCK_BYTES = 4096
 
 Class = tuple[float, float, float]
 """Blocks, their share of the writes, their mean bytes on flash."""
@@ -47,7 +66,9 @@ def write_amplification(
     if run.trace is not None or classes is None or (compressing and not described.get("straddling", True)):
         return None
     blocks = sum(count for count, _, _ in classes)
-    if not math.isclose(blocks, _blocks_in_use(drive, parts, run)):
+    filled = 0 if run.ageing == "none" else used_blocks(drive, run)
+    last = max(filled, *(int(part.get("first_block", 0)) + int(part["blocks"]) for part in parts))
+    if not math.isclose(blocks, last):  # the load leaves out blocks that are filled, or in between
         return None
     policy = described.get("policy", "greedy")
     if "pools" in described:
@@ -55,12 +76,12 @@ def write_amplification(
         if alphas is None:
             return None
         return _core.flash_theory(policy, drive.alpha, drive.pages_per_block, classes, separated=alphas)
-    live_bytes = sum(count * mean for count, _, mean in classes) if compressing else blocks * _MAPPED_BYTES
+    live_bytes = sum(count * mean for count, _, mean in classes) if compressing else blocks * _BLOCK_BYTES
     if drive.usable_bytes <= live_bytes:
         return None
     return _core.flash_theory(
         policy,
-        drive.usable_bytes / (blocks * _MAPPED_BYTES),
+        drive.usable_bytes / (blocks * _BLOCK_BYTES),
         drive.pages_per_block,
         classes,
         choices=described.get("choices", 2),
@@ -71,12 +92,6 @@ def write_amplification(
 def used_blocks(drive: _core.FlashDrive, run: Run) -> int:
     """Blocks that are filled first, rounded as the model rounds them."""
     return max(1, math.floor(drive.logical_blocks * run.used_share + 0.5))
-
-
-def _blocks_in_use(drive: _core.FlashDrive, parts: Sequence[Mapping[str, Any]], run: Run) -> int:
-    """All blocks up to the last that is filled or written: there is a formula only if the load covers them all."""
-    filled = 0 if run.ageing == "none" else used_blocks(drive, run)
-    return max(filled, *(int(part.get("first_block", 0)) + int(part["blocks"]) for part in parts))
 
 
 def _alphas_of_pools(
@@ -96,7 +111,6 @@ def _alphas_of_pools(
     return [1 + over_provisioning for _, over_provisioning in pools]
 
 
-_BLOCK_BYTES = 4096
 _WEAR_BINS = 40
 _NEXT_LOOK = 1.05
 """Times as many windows before it is looked again: frequent looks would find by chance what they look for."""
@@ -118,7 +132,7 @@ class Window:
     """What was counted in it, by the names that nvme-cli prints."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values for JSON: the counters beside the other fields."""
+        """Plain values for JSON: the counters along with the other fields."""
         plain = {name: value for name, value in vars(self).items() if name != "counters"}
         return {**plain, **self.counters}
 
@@ -235,7 +249,7 @@ def simulate(description: Description | Mapping[str, Any]) -> Simulation:
 
 
 def simulate_described(description: Description) -> Simulation:
-    """The same for a checked description of which is known that it fits into memory, beside others that are running."""
+    """The same for a checked description of which is known that it fits into memory, with others that run."""
     try:
         return _simulate(description)
     except _core.DescriptionError as failure:
@@ -258,6 +272,9 @@ def _simulate(description: Description) -> Simulation:
     total = difference(drive.counters(), before)
     host = total["host_bytes_written"]
     measured = total["nand_bytes_written"] / host if host else None
+    life, per_day = description.life, None
+    if measured:
+        per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
     return Simulation(
         drive=described,
         input=description.input,
@@ -274,9 +291,9 @@ def _simulate(description: Description) -> Simulation:
         theory=write_amplification(drive, described, load, parts, run),
         measured=total,
         windows=state.windows,
-        health=drive.health(description.life.rated_cycles),
-        life=description.life,
-        drive_writes_per_day=_per_day(description, drive, measured),
+        health=drive.health(life.rated_cycles),
+        life=life,
+        drive_writes_per_day=per_day,
         wear_histogram=_wear(drive),
         timing=_time(description, state),
     )
@@ -354,13 +371,6 @@ def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
     return cold / writes / state.drive.logical_blocks if writes else 0.0
 
 
-def _per_day(description: Description, drive: _core.FlashDrive, measured: float | None) -> float | None:
-    if not measured:
-        return None
-    life = description.life
-    return drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
-
-
 def _wear(drive: _core.FlashDrive) -> list[dict[str, int]]:
     counts = drive.erase_counts()
     low, high = int(counts.min()), int(counts.max())
@@ -411,3 +421,182 @@ def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[
 def _checked_by_model(table: Mapping[str, Any]) -> Any:
     """A dict of which the model itself checks every key and value."""
     return dict(table)
+
+
+MEMORY_SHARE_MAX = 0.9
+"""Of the memory that the system calls available."""
+_MAP_BYTES = 6
+"""At most, for each block that a compressing drive promises beyond its user capacity."""
+_SIZES_BYTES = 4
+"""For each block of a compressing drive while it is filled: the size that the load gives it."""
+_USER_BYTES_MAX = 1 << 44
+
+
+def at_once(descriptions: Sequence[Description], wanted: int) -> int:
+    """How many to simulate side by side, `wanted` at most; `UsageError` if the largest does not fit alone."""
+    largest = max(map(forecast_bytes, descriptions))
+    available = int(available_memory_bytes() * MEMORY_SHARE_MAX)
+    if largest > available:
+        raise too_large(largest, available)
+    return max(1, min(wanted, available // max(1, largest)))
+
+
+def forecast_bytes(description: Description) -> int:
+    """About what the model of this drive takes; 0 for what cannot be a drive (the model will say why) and for one that
+    is as large as its trace says (it has been emulated in memory before)."""
+    drive = description.drive
+    if drive.user_bytes is None or not 0 < drive.user_bytes < _USER_BYTES_MAX:
+        return 0
+    compresses = drive.kind == "compressing"
+    share = min(map(_mean_share, description.input)) if compresses else 1.0
+    block_bytes, _ = drive.table_bytes_per_block(drive.user_bytes, share)
+    more = 0
+    if compresses:
+        logical_bytes = drive.capacity_bytes or 0
+        more = max(0, logical_bytes - drive.user_bytes) * _MAP_BYTES + logical_bytes * _SIZES_BYTES
+    return int(drive.user_bytes / _BLOCK_BYTES * block_bytes) + more // _BLOCK_BYTES
+
+
+def _mean_share(part: Mapping[str, Any]) -> float:
+    """What is left of the blocks of an input on average, from what its `sizes` say; a hundredth at least."""
+    total, before = 0.0, 0.0
+    for sizes in part.get("sizes", [{"bytes": _BLOCK_BYTES}]):
+        up_to = sizes.get("up_to", 1.0)
+        total += (up_to - before) * _mean_bytes(sizes)
+        before = up_to
+    return max(0.01, min(1.0, total / _BLOCK_BYTES))
+
+
+def _mean_bytes(sizes: Mapping[str, Any]) -> float:
+    if "between" in sizes:
+        return float(sum(sizes["between"]) / 2)
+    if "weights" in sizes:
+        weights = sizes["weights"]
+        return float(sum(size * weight for size, weight in weights) / sum(weight for _, weight in weights))
+    if "quantiles" in sizes:
+        knots = pairwise(sizes["quantiles"])
+        return float(sum((right[0] - left[0]) * (left[1] + right[1]) / 2 for left, right in knots))
+    return float(sizes.get("bytes", _BLOCK_BYTES))
+
+
+def too_large(needed_bytes: int, available_bytes: int, hint: str = "") -> UsageError:
+    """A drive whose tables do not fit into memory."""
+    return UsageError(
+        f"the model needs about {format_size(needed_bytes)} of memory, {format_size(available_bytes)} are available",
+        hint or "a smaller drive with blocks as large and the same over-provisioning stands for it: docs/drives.md",
+    )
+
+
+Windows = NDArray[np.float64]
+"""Write amplification of successive windows, oldest first; all windows have as many host writes."""
+
+CONFIDENCE = 0.95
+_BATCHES = 10
+"""At least, for an interval; up to twice as many."""
+_CORRELATED = 0.05
+"""Chance that means of independent batches are taken for correlated ones."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with its 95 % interval; `independent` is False where the batches still depend on each other, so that the
+    interval may be too narrow."""
+
+    mean: float
+    low: float
+    high: float
+    independent: bool
+
+    def reaches(self, accuracy: float) -> bool:
+        """Whether half of the interval is at most this share of the mean."""
+        return self.independent and (self.high - self.low) / 2 <= accuracy * abs(self.mean)
+
+
+def estimate(windows: Windows, wave: float) -> Estimate | None:
+    """The mean and its interval by batch means; None for fewer than ten batches of one wave (in windows) or more.
+
+    The windows are cut into 10 to 20 batches; the interval is Student's t over their means, around the mean of all
+    windows. It holds as far as the batches are independent, so they are made longer until their lag-one correlation is
+    one that chance gives. Method and number of batches: Conway, Management Science 10 (1963) 47-61; Law and Carson,
+    Operations Research 27 (1979) 1011-1025, who let batches grow until the interval is narrow enough; Schmeiser,
+    Operations Research 30 (1982) 556-568, for whom 10 to 30 batches are enough. Batches that end inside a wave only
+    make the interval wider.
+    """
+    count = len(windows)
+    longest = count // _BATCHES
+    if longest < max(1.0, wave):
+        return None
+    shortest = max(math.ceil(wave), math.ceil(count / (2 * _BATCHES)))
+    for length in dict.fromkeys((min(shortest, longest), longest)):
+        batches = count // length  # what is left over at the start belongs to none
+        means: Windows = windows[count - batches * length :].reshape(batches, length).mean(axis=1)
+        independent = _independent(means)
+        if independent:
+            break
+    mean = float(windows.mean())
+    half = float(stdtrit(len(means) - 1, (1 + CONFIDENCE) / 2)) * (float(means.std(ddof=1)) / math.sqrt(len(means)))
+    return Estimate(mean, mean - half, mean + half, independent)
+
+
+def _independent(means: Windows) -> bool:
+    """Whether the lag-one correlation is no higher than chance makes it (von Neumann's ratio; one-sided, because
+    batches that cut waves alternate, which only widens the interval)."""
+    deviations = means - means.mean()
+    total = float(deviations @ deviations)
+    if total <= len(means) * (1e-9 * float(means.mean())) ** 2:
+        return True
+    count = len(means)
+    ratio = float(np.square(np.diff(means)).sum()) / total
+    spread = math.sqrt(4 * (count - 2) / (count**2 - 1))
+    return ratio >= 2 - float(ndtri(1 - _CORRELATED)) * spread
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination: the levels by key, and what they describe."""
+
+    levels: Mapping[str, str]
+    description: Description
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A point and what its simulation found."""
+
+    levels: Mapping[str, str]
+    simulation: Simulation
+
+
+def points(document: Mapping[str, Any], sweeps: Sequence[str]) -> list[Point]:
+    """The cross product of all sweeps `table.key=a,b,c` over a document's tables; one point without any.
+
+    `UsageError` for a sweep of another form and for a level that cannot be.
+    """
+    factors: list[list[tuple[str, str]]] = []
+    for sweep in sweeps:
+        key, sign, values = sweep.partition("=")
+        levels = [value.strip() for value in values.split(",") if value.strip()]
+        if not sign or not key or not levels:
+            raise not_an_assignment(sweep, "KEY=A,B,…")
+        factors.append([(key, level) for level in levels])
+    made = []
+    for combination in itertools.product(*factors):
+        changed = copy.deepcopy(dict(document))
+        for key, level in combination:
+            assign(changed, key, level)
+        made.append(Point(dict(combination), describe(changed)))
+    return made
+
+
+def simulate_all(todo: Sequence[Point], jobs: int | None = None) -> list[Outcome]:
+    """Simulate all points, `jobs` at once (None: one a core), in the order of the points.
+
+    `UsageError` before anything begins if the largest drive does not fit into memory.
+    """
+    if jobs is not None and jobs < 1:
+        raise wrong_value("--jobs", jobs, "must be at least 1")
+    wanted = min(jobs or len(os.sched_getaffinity(0)), len(todo))
+    workers = at_once([point.description for point in todo], wanted)
+    with ThreadPoolExecutor(max_workers=workers) as pool:
+        found = list(pool.map(lambda point: simulate_described(point.description), todo))
+    return [Outcome(point.levels, result) for point, result in zip(todo, found, strict=True)]

@@ -12,8 +12,7 @@ from typing import Protocol
 
 import msgspec
 
-from pgassay.design.history import FinishedTrial, History
-from pgassay.design.schedule import RunBlock, next_in_block
+from pgassay.design.schedule import FinishedTrial, History, RunBlock, next_in_block
 from pgassay.fleet import FleetError
 from pgassay.fleet.own_files import OwnFile
 from pgassay.fleet.parcels import Arrived, Parcel, pack

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.analysis.lint import Benchmark, Run, Setup
-from pgassay.analysis.lint.setup import NAMES
+from pgassay.analysis.benchmark import NAMES, Benchmark, Run, Setup
 from pgassay.importing import imported_run
 from pgassay.importing.files import one_of, read_files
 from pgassay.importing.reader import Options

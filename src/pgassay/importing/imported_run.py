@@ -5,7 +5,7 @@ Every trial says that it is imported: its regime, the host's facts and the journ
 has the treatments, conditions and covariates of the runs, and neither load nor budget, which are not known.
 
 An aborted or short run is an outcome with its reasons, whatever its table says of it. The planned length is the
-source's own word where it has one, else what the other runs show (`analysis.lint.benchmark`). Where the source numbers
+source's own word where it has one, else what the other runs show (`analysis.benchmark`). Where the source numbers
 its repetitions, run k of each treatment is block k. Where it does not, the k-th run of each treatment is put into
 block k, and the report says so. Rows that are seconds of a run are joined to that run, with their mean as its value:
 seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
@@ -22,8 +22,7 @@ from statistics import fmean
 from typing import Any
 
 from pgassay import __version__
-from pgassay.analysis.lint.benchmark import Length, fell_short_of
-from pgassay.analysis.lint.setup import NAMES
+from pgassay.analysis.benchmark import NAMES, Length, fell_short_of
 from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
 from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of

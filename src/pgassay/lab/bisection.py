@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.analysis import bisection
-from pgassay.analysis.bisection import SURE, Asked, Change, Seen, Span
+from pgassay.analysis.bisection import SURE, Change, Measured, NextBlock, Span
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
@@ -101,7 +101,7 @@ class Bisection:
     limits: Limits
     tell: Callable[[str], None] = lambda text: None
     _steps: int = field(default=0, init=False)
-    _pairs: list[tuple[Asked, Pair]] = field(default_factory=list, init=False)
+    _pairs: list[tuple[NextBlock, Pair]] = field(default_factory=list, init=False)
     _skipped: dict[int, str] = field(default_factory=dict, init=False)
 
     @property
@@ -113,7 +113,7 @@ class Bisection:
         """To the end; raises `PgassayError` for what is no fault of one commit between."""
         mean = BlockMean(0, 0.0, inf)
         while len(self._seen) < self.limits.first and not bisection.measured(mean):
-            self._step(Asked(self.last), FIRST_LOOK if not self._seen else 1)
+            self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
                     f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
@@ -136,21 +136,21 @@ class Bisection:
         return self._answer(mean, span)
 
     @property
-    def _seen(self) -> list[Seen]:
+    def _seen(self) -> list[Measured]:
         name = self.source.primary.name
         ratios = ((asked, log_ratio(pair, name)) for asked, pair in self._pairs)
-        return [Seen(asked.commit, ratio, asked.beside) for asked, ratio in ratios if ratio is not None]
+        return [Measured(asked.commit, ratio, asked.against) for asked, ratio in ratios if ratio is not None]
 
     def _known(self) -> tuple[Span, ...]:
         return bisection.spans(self.last, self._seen, self._skipped.keys())
 
-    def _step(self, asked: Asked, blocks: int) -> None:
+    def _step(self, asked: NextBlock, blocks: int) -> None:
         """Measure, or learn that it cannot be done."""
         place = asked.commit
-        commit, beside = self.commits[place], self.commits[asked.beside]
+        commit, beside = self.commits[place], self.commits[asked.against]
         self._steps += 1
         path = self.folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
-        if asked.beside:
+        if asked.against:
             path = path.with_name(f"{path.name}-{beside.sha[:12]}")
         note = path.with_name(path.name + SKIPPED)
         if self.disk.exists(note):
@@ -182,7 +182,7 @@ class Bisection:
 
     def _costs(self, span: Span) -> tuple[Effect, ...]:
         """Costs that moved: blocks with the change between their two commits, the later one against the earlier."""
-        changed = [pair for asked, pair in self._pairs if asked.beside <= span.after and span.upto <= asked.commit]
+        changed = [pair for asked, pair in self._pairs if asked.against <= span.after and span.upto <= asked.commit]
         seen = {
             response.name: [
                 Observation(block, name, "", "", values.get(response.name))

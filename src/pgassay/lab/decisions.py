@@ -16,7 +16,6 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict
 from pgassay.design import risk
-from pgassay.design.history import FinishedTrial, History
 from pgassay.design.horizon import (
     FIXED_AFTER,
     FROM_RULE,
@@ -28,12 +27,13 @@ from pgassay.design.horizon import (
     reach,
     ruled,
 )
-from pgassay.design.hosts import withheld
 from pgassay.design.schedule import (
     RULE,
     RULES,
     Decision,
     Drop,
+    FinishedTrial,
+    History,
     RunBlock,
     RunTrial,
     Stop,
@@ -41,7 +41,7 @@ from pgassay.design.schedule import (
     in_play,
     next_decision,
 )
-from pgassay.design.stopping import effects_of, merged, verdicts_of
+from pgassay.design.stopping import effects_of, merged, verdicts_of, withheld
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.machine import planned_s
@@ -115,7 +115,8 @@ def _verdicts(
 ) -> Mapping[str, Verdict]:
     """On each arm by its label: by its own power cuts where the design says so, else against its baseline."""
     if study.design.risk_below is not None:
-        return risk.verdicts_of({arm.name: _cuts(arm, trials) for arm in study.arms}, study.design.risk_below)
+        below = study.design.risk_below
+        return {arm.name: risk.verdict_of(_cuts(arm, trials), below) for arm in study.arms}
     block_s = history.block_s(tuple(arm.name for arm in study.arms))
     judged = []
     for name in dict.fromkeys((study.primary, *study.design.settle)):

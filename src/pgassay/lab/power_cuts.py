@@ -25,8 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from pgassay.analysis import ledger
-from pgassay.analysis.crash_coverage import Met, coverage_of
+from pgassay.analysis.crash_coverage import Met, compare_ledger, coverage_of
 from pgassay.bench.errors import ClusterError, DamagedError, QueryError, StartTimeoutError
 from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
@@ -551,7 +550,7 @@ def judge(
     """The record with what the load's own log says; `allowed_ms` of commits may be lost by the settings."""
     if state is None:
         return record
-    found = ledger.compare(state.rows, answered, record.wall_ns)
+    found = compare_ledger(state.rows, answered, record.wall_ns)
     record = replace(record, ledger=True, lost_commits=found.lost, loss_ms=found.loss_ms if found.lost else 0.0)
     if record.verdict != SOUND:
         return record

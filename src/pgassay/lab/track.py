@@ -21,7 +21,8 @@ from typing import Any
 
 import msgspec
 
-from pgassay.analysis.tracking import LEVEL, POINTS_MIN, Course, Step, course_of
+from pgassay.analysis.boundaries import LEVEL
+from pgassay.analysis.tracking import POINTS_MIN, Course, Step, course_of
 from pgassay.errors import UsageError
 from pgassay.lab.commits import (
     NO_VALID_BLOCK,

@@ -19,7 +19,7 @@ from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
 
 if TYPE_CHECKING:
-    from pgassay.analysis.spectrum import Turns
+    from pgassay.analysis.alternation import Turns
 
 STUDY = "calibration"
 """The name that a calibration's run has instead of a study's; its clusters are in a directory of this name."""

@@ -6,8 +6,8 @@ Of one's own run only the valid trials are results. Of an imported one all are: 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pgassay.analysis.lint import Benchmark, Setup
-from pgassay.analysis.lint import Run as Linted
+from pgassay.analysis.benchmark import Benchmark, Setup
+from pgassay.analysis.benchmark import Run as Linted
 from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run
 from pgassay.record.values import NO_VALUE, SHORT, Reason, TrialRecord

@@ -18,15 +18,18 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import (
     DRIVE,
+    NOTHING_BOUNDS,
     Bounds,
     Capacity,
+    Cause,
+    Diagnosis,
+    Evidence,
     MeasuredCapacity,
     Resource,
     bounds,
     capacities_of,
-    nothing_bounds,
+    diagnose,
 )
-from pgassay.analysis.diagnosis import Cause, Diagnosis, Evidence, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.disk import is_disk
@@ -364,7 +367,7 @@ def _limits(findings: "Findings") -> Iterator[Part]:
         f"{each.capacity.title}: {each.capacity.source}" for one in every for each in one.bounds.bounds
     )
     if not sources:
-        rows = [("every treatment", nothing_bounds())]
+        rows = [("every treatment", NOTHING_BOUNDS)]
     aside = (OTHER_QUESTION,) if sources else ()
     notes = (*aside, *sources, *(f"not available: {reason}" for reason in unknown))
     yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)

@@ -12,8 +12,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.compare import compare
+from pgassay.analysis.curves import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.analysis.observations import places
-from pgassay.analysis.recovery import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.report import words
 from pgassay.report.colours import INK, PALETTE
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Surface, Table, Values

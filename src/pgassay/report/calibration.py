@@ -16,13 +16,12 @@ from statistics import median
 from typing import Any
 
 from pgassay import outgoing
-from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
+from pgassay.analysis.alternation import Turns, spectrum, turns_of
+from pgassay.analysis.calibration import Change, Level, Measured, Noise, RepetitionPlan, cheapest, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.numbers import per_cent, rounded
-from pgassay.analysis.repetition_plan import Level, RepetitionPlan, cheapest
 from pgassay.analysis.slice_length import Deviation, slice_for
-from pgassay.analysis.spectrum import Turns, spectrum, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record import slices
 from pgassay.record.calibrations import (

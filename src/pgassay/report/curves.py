@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgassay.analysis.curve_fit import LEAST, Estimate, points_of
 from pgassay.analysis.curves import Curve, Point, curves
 from pgassay.analysis.effects import informative
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.scaling import Kink, Scalability, kink, scalability
+from pgassay.analysis.scaling import LEAST, Estimate, Kink, Scalability, kink, points_of, scalability
 from pgassay.report import bottleneck, words
 from pgassay.report.bottleneck import Processors
 from pgassay.report.colours import GREY, INK, PALETTE, SOFT

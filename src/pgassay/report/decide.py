@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.comparable import is_speed, refusal_by_errors, refusal_of_speed
-from pgassay.analysis.compare import LEVEL
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.drift import Drift, HostDay, Moment, drift
+from pgassay.analysis.hosts import Drift, HostDay, Moment, drift
 from pgassay.report import words
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
 from pgassay.study.levels import Place
@@ -72,7 +72,7 @@ def sentence(found: Drifting, response: Response) -> str:
     if not isfinite(found.drift.low):
         return f"{over} too few blocks to tell whether the effect changed"
     change = " to ".join(_shown(end, response) for end in (found.drift.low, found.drift.high))
-    if found.drift.told:
+    if found.drift.shown:
         return f"{over} the effect changed by {_shown(found.drift.per_day, response)} a day ({change})"
     return f"{over} no change of the effect is shown: {change} a day"
 

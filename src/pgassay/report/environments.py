@@ -11,8 +11,7 @@ from typing import Any
 
 from pgassay import outgoing
 from pgassay.analysis.effects import informative_change
-from pgassay.analysis.environments import Difference, difference
-from pgassay.analysis.replication import Outcome, Replication, claim_again, replicated
+from pgassay.analysis.replication import Difference, Outcome, Replication, claim_again, difference, replicated
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
 from pgassay.report import words

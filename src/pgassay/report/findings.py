@@ -23,10 +23,9 @@ from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.lint import lint
-from pgassay.analysis.observations import Layout, ResponseColumn
+from pgassay.analysis.observations import Layout, ResponseColumn, Summary, summarise
 from pgassay.analysis.steadiness import TrialCourse
-from pgassay.analysis.summary import Summary, summarise
-from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
+from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, imported_verdict, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
 from pgassay.record.errors import damaged
@@ -277,7 +276,7 @@ class Findings:
         resolution, most = design.resolution, design.blocks_max
         found = verdict(effect, response, resolution=resolution, blocks_max=most, block_s=self.block_s, failure=failure)
         if self.imported:
-            return of_others(found, effect, self.objections(response))
+            return imported_verdict(found, effect, self.objections(response))
         return likeness.labelled(self, drives.labelled(self.study, response, effect, found, self.service_errors))
 
     def objections(self, response: Response) -> Sequence[str]:

@@ -18,9 +18,8 @@ from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.crash_coverage import UNRECORDED, Coverage, coverage_of
+from pgassay.analysis.crash_coverage import MARGIN_NS, UNRECORDED, Coverage, coverage_of
 from pgassay.analysis.crash_risk import ALPHA, Risk, course_of, risk_of
-from pgassay.analysis.ledger import MARGIN_NS
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import UNSAFE, kind_of

@@ -18,7 +18,8 @@ from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from pgassay.analysis import claims, paired_claims
+from pgassay.analysis import claims
+from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.claims import (
     NO_SUCH_ARM,
     ClaimJudgement,
@@ -30,7 +31,7 @@ from pgassay.analysis.claims import (
     not_recorded,
     parts_of,
 )
-from pgassay.analysis.compare import LEVEL, cost_effects
+from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
@@ -97,7 +98,7 @@ def _measured(findings: "Findings", asked: Claim) -> list[Own]:
     if unknown:
         return [Own(asked.response, why=not_recorded(unknown))]
     response = findings.responses[asked.response]
-    if paired_claims.is_paired(asked, findings.study):
+    if claims.is_paired(asked, findings.study):
         return list(_pairs(findings, asked, response)) or [Own(asked.response, why=no_such_pair(asked.against))]
     if asked.against:
         return list(_changes(findings, asked, response)) or [Own(asked.response, why=no_such_treatment(asked.against))]
@@ -145,10 +146,10 @@ def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[O
     divisors = findings.observations(asked.per) if asked.per else None
     for arm in _arms(findings, asked):
         typed = {name: level.typed for name, level in findings.levels[arm.place].items()}
-        found = paired_claims.sides(replace(asked, treatment=typed), findings.study)
+        found = claims.sides(replace(asked, treatment=typed), findings.study)
         if found is None:
             continue
-        effect = paired_claims.paired_effect(
+        effect = claims.paired_effect(
             asked,
             found,
             response,
@@ -326,7 +327,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
         return _of_cuts(findings, claim)
-    if not claim.untestable and paired_claims.is_paired(claim, study):
+    if not claim.untestable and claims.is_paired(claim, study):
         return _paired(findings, claim)
     response = findings.responses.get(claim.response)
     baseline, effect = claims.treatment_of(claim.against, study) if claim.against else findings.baseline, None
@@ -372,13 +373,13 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
     unknown = [each for each in (claim.response, claim.per) if each not in ("", *findings.responses)]
     if unknown:
         return claims.not_testable(claim, not_recorded(unknown))
-    sides = paired_claims.sides(claim, study)
+    sides = claims.sides(claim, study)
     if sides is None:
         return claims.not_testable(claim, no_such_pair(claim.against, claim.than))
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):
-        effect = paired_claims.paired_effect(
+        effect = claims.paired_effect(
             claim,
             sides,
             response,
@@ -400,7 +401,7 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
             points=response.unit == "share" and not claim.per,
         )
         marks.append((marked, effect))
-    found = paired_claims.weakest(claim, marks)
+    found = claims.weakest(claim, marks)
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
 
 

@@ -10,9 +10,8 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.instability import Instability, instabilities
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.robust import RobustEstimate, bootstraps, hodges_lehmann
+from pgassay.analysis.robust import Instability, RobustEstimate, bootstraps, hodges_lehmann, instabilities
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.section import Brief, Part, Section, Table, Values

@@ -13,8 +13,8 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
+from pgassay.analysis.observations import Summary
 from pgassay.analysis.steadiness import Steadiness, TrialCourse
-from pgassay.analysis.summary import Summary
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.seconds import has_seconds

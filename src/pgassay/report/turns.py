@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.alternation import Washout, block_values, washout
+from pgassay.analysis.alternation import Turns, Washout, block_values, blocks_as_narrow, turns_of, washout
 from pgassay.analysis.numbers import rounded
-from pgassay.analysis.spectrum import Turns, blocks_as_narrow, turns_of
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord

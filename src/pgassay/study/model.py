@@ -135,7 +135,7 @@ class Design:
     lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
     hosts: int = 1
-    """Over a fleet: no verdict ends the run before so many hosts have given blocks; see `design.hosts`."""
+    """Over a fleet: no verdict ends the run before so many hosts have given blocks; see `design.stopping`."""
     reboots: bool = False
     """Did the authors reboot after each block? A run does so only where the command line asks for it, too."""
     placement: str = AUTO

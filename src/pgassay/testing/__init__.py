@@ -2,3 +2,7 @@
 
 Shipped with pgassay, so that another package's tests can use them; nothing that pgassay itself runs imports this.
 """
+
+import pytest
+
+pytest.register_assert_rewrite(f"{__name__}.contracts")  # before anything imports them

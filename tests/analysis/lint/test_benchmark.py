@@ -1,6 +1,6 @@
 """Short runs with and without a plan: both sides of every limit."""
 
-from pgassay.analysis.lint.benchmark import Length, fell_short_of
+from pgassay.analysis.benchmark import Length, fell_short_of
 
 
 def told(*lengths: tuple[str, float | None], planned_s: float | None = None, condition: str = "") -> list[bool]:

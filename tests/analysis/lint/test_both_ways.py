@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pgassay.analysis.lint import Benchmark, Run, Setup, lint
+from pgassay.analysis.benchmark import Benchmark, Run, Setup
+from pgassay.analysis.lint import lint
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "report.md"
 ORDERS = ((0, 1, 2), (1, 2, 0), (2, 0, 1), (0, 2, 1), (1, 0, 2), (2, 1, 0))

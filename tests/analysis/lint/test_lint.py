@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats  # type: ignore[import-untyped]
 
-from pgassay.analysis.lint import Benchmark, Run, lint
+from pgassay.analysis.benchmark import Benchmark, Run
+from pgassay.analysis.lint import lint
 from pgassay.study.findings import Finding
 
 

@@ -1,6 +1,7 @@
 """Golden cases: numbers that were published or posted, each with its place, and what our lint must say of them."""
 
-from pgassay.analysis.lint import Benchmark, Run, lint
+from pgassay.analysis.benchmark import Benchmark, Run
+from pgassay.analysis.lint import lint
 from pgassay.study.findings import Severity
 
 # github.com/tvondra/pg-block-bench-pgbench, xeon/20220406-fpw/results.csv: 1 kB data pages, 4 kB WAL blocks, scale

@@ -1,1 +1,0 @@
-"""The fake clock and server of the contracts."""
