@@ -59,6 +59,7 @@ def test_it_goes_on_for_some_time_more_and_keeps_to_it(tmp_path: Path) -> None:
     found = extended_in(simulation.run.journal)
     assert found is not None
     assert found.budget_s == pytest.approx(used_s + 3.2 * block_s, rel=0.01)
+    assert "does not fit in the budget" in decisions_in(simulation.run.journal)[-1].reason, "time ended it"
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 20, 60])
