@@ -277,7 +277,7 @@ def conduct(
         finally:
             remember_lengths(resolved, conductor.trials, making_s(run.journal.entries))
         if not ended:
-            run.interrupted("reboot between blocks")
+            run.interrupted(stopping.REBOOT)
     return ended
 
 
@@ -294,7 +294,7 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             yield
         except KeyboardInterrupt as asked:
             if not run.finished:
-                run.interrupted(stopping.REASON if isinstance(asked, StopAsked) else "signal")
+                run.interrupted(stopping.REASON if isinstance(asked, StopAsked) else stopping.SIGNAL)
             raise
         except RecordError:
             raise

@@ -14,6 +14,9 @@ FILE = "stop"
 REASON = "asked to stop after a block"
 """What the journal then says."""
 
+ASKED = frozenset((REASON, SIGNAL := "signal", REBOOT := "reboot between blocks"))
+"""What it says of a run that somebody ended early; any other reason is a fault."""
+
 
 def ask(run: Path) -> None:
     """Ask the runner of this run to end with the block in hand; asked twice is asked once."""

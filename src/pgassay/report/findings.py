@@ -23,6 +23,7 @@ from pgassay.analysis.summary import Summary, summarise
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, of_others, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
+from pgassay.record import stopping
 from pgassay.record.decisions import Decision, Step, decisions_in, extended_in, horizon_in
 from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
@@ -260,6 +261,8 @@ class Findings:
 
     def _with_failed_baseline(self, effect: Effect) -> Effect:
         """Without a baseline there is nothing to compare with, however well the treatment ran."""
+        if self._fault:
+            return replace(effect, refused=self._fault)
         baseline = effect.place._replace(treatment=self.baseline)
         if effect.refused or baseline not in self.failures:
             return effect
@@ -403,9 +406,18 @@ class Findings:
         """Why arms failed in each of their trials that nothing disturbed, by place."""
         return failures(self.trials)
 
+    @property
+    def _fault(self) -> str:
+        """What ended the run before its first trial was measured; empty for a run that was asked to end, and others."""
+        last = self.run.journal[-1]
+        reason = str(last.data.get("reason", ""))
+        return reason if last.kind == Kind.INTERRUPTED and not self.trials and reason not in stopping.ASKED else ""
+
     @cached_property
     def unmeasured(self) -> str:
         """Why there is nothing to compare, as a clause with the server's words; empty where anything was compared."""
+        if self._fault:
+            return f"nothing was measured: {self._fault}"
         lost = self.failures.keys()
         places = [each.effect.place for each in self.verdicts] or self._places
         pairs = [(place._replace(treatment=self.baseline), place) for place in places]
