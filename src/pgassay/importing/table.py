@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.errors import UsageError
 from pgassay.importing.fields import REPETITION, SETTING, Roles
 from pgassay.importing.reader import TEXT_BYTES_MAX, ForeignFile, Options, Reader
-from pgassay.importing.values import ABORTED, ForeignRun, LeftOut, Reading, response
+from pgassay.importing.values import ABORTED, FOLDER, ForeignRun, LeftOut, Reading, response
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better
 
@@ -186,5 +186,5 @@ def looks_like_table(text: str) -> bool:
 
 def _missing_columns(text: str, options: Options) -> tuple[str, ...]:
     """Columns with a role that neither the table nor an option of the user's has."""
-    names = {*parse_table(text, options.header).header, *options.named}
+    names = {*parse_table(text, options.header).header, *options.named, FOLDER}
     return tuple(dict.fromkeys(column for column in options.roles.fields if column not in names))
