@@ -101,3 +101,18 @@ def test_a_run_that_a_fault_ended_before_its_first_trial_measured_nothing(run: R
     for text in (shown, render(findings)):
         assert "more blocks" not in text
         assert "resume goes on" not in text
+
+
+def test_an_interval_is_explained_only_where_one_is_shown(run: Run) -> None:
+    few = with_trials(run, (each for each in run.trials if each.block <= 3))
+    assert "in brackets" not in render(few)
+    assert "in brackets" in render(Findings(run))
+
+
+def test_the_window_is_the_same_wherever_a_page_says_it(run: Run) -> None:
+    """The line of facts had the median, the verdict's section the last trial's."""
+    *others, last = run.trials
+    short = replace(last, regime={**last.regime, "window_s": 5.0})
+    findings = with_trials(run, [replace(each, regime={**each.regime, "window_s": 8.0}) for each in others] + [short])
+    assert "; 8 s a trial" in render(findings)
+    assert "window 8 s after" in render(findings)

@@ -26,6 +26,7 @@ from pgassay.report.answer import headline
 from pgassay.report.case import Case, Change, Disturbed, Headline, Text, joined
 from pgassay.report.section import Badges, Block, Section, Sentences, Surface
 from pgassay.report.service_times import made_by
+from pgassay.report.trials import median_s
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -372,13 +373,12 @@ def _then(findings: "Findings", text: Text) -> str:
 
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
-    windows = [float(w) for each in findings.trials if isinstance(w := each.regime.get("window_s"), int | float)]
     return Facts(
         postgresql=_versions(findings.run.host),
         machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
-        window_s=median(windows) if windows else None,
+        window_s=median_s(findings.trials, "window_s"),
         blocks=findings.blocks,
         trials=len(findings.trials),
         discarded=len(findings.discarded),

@@ -85,6 +85,11 @@ def middle(values: Iterable[float | None]) -> float | None:
     return median(known) if known else None
 
 
+def median_s(trials: Iterable[TrialRecord], name: str) -> float | None:
+    """The median of a time of the trials' regimes: `window_s`, `warmup_s`; None where no trial has it."""
+    return middle(float(s) for each in trials if isinstance(s := each.regime.get(name), int | float))
+
+
 def load_level(trial: TrialRecord, option: str, default: str) -> str:
     """The canonical level of `load.OPTION`, or the `default` of a trial that names none."""
     level = trial.levels.get(f"load.{option}")

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.numbers import per_cent
 from pgassay.report import comparison, costs, curves, decide, power_cuts, responses, scaling_figure, words
+from pgassay.report.case import not_judged
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table, VerdictRow, Verdicts
+from pgassay.report.trials import median_s
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -88,8 +90,9 @@ def _basis(findings: "Findings") -> Iterator[str]:
         effect = judged.effect
         once = findings.imported or (study.design.horizon or study.design.blocks_max) <= FIRST_LOOK
         looks = "" if once else ", valid although the data were looked at after every block"
-        level = per_cent(effect.level)
-        yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
+        if not all(map(not_judged, findings.verdicts)):
+            level = per_cent(effect.level)
+            yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
             yield (
                 f"effects are taken within blocks, where {comparison.order(study)}; the load program's own"
@@ -110,15 +113,11 @@ def _regime(findings: "Findings") -> Iterator[str]:
     if findings.trials and not findings.imported:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
+        window, warmup = (words.duration(median_s(findings.trials, name)) for name in ("window_s", "warmup_s"))
         yield (
-            f"window {_seconds(regime, 'window_s')} after a warm-up of {_seconds(regime, 'warmup_s')}; cache:"
+            f"window {window} after a warm-up of {warmup}; cache:"
             f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
         )
-
-
-def _seconds(regime: Mapping[str, str | float | None], name: str) -> str:
-    value = regime.get(name)
-    return words.duration(value if isinstance(value, int | float) else None)
 
 
 def _plain(findings: "Findings") -> Mapping[str, object]:
