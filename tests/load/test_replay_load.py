@@ -155,7 +155,7 @@ def test_logs_that_cannot_be_played_are_refused_before_a_run(tmp_path: Path) -> 
         (quiet, {"warmup": "1s", "duration": "5s"}, "no call between 1 s and 6 s"),
         (half, {}, "of transactions that begin before the log"),
         (calls, {"log_prefix": "%z"}, "no escape %z"),
-        (calls, {"log_prefix": "%m [%c] %d"}, r'lines do not begin with log_line_prefix "%m \[%c\] %d": 2026-'),
+        (calls, {"log_prefix": "%m [%c] %u@%d"}, 'lines do not begin with log_line_prefix .*%u@%d": 2026-'),
         (
             [*calls, statement(2.95, name, "DELETE FROM a"), statement(2.96, name, "SELECT b,"), *calls[-1:]],
             {},
