@@ -94,6 +94,7 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
     from pgassay.lab.arms import resolve
     from pgassay.lab.rehearsal import rehearse
     from pgassay.load.replay import FILE, ReplayOptions, described
+    from pgassay.record.replayed import counts_of, phrases
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
@@ -110,15 +111,21 @@ def replayed(study: "Study", source: "Load | None", bench: "Workbench") -> Repla
             lambda server: play(load, server, folder, bench.clock, source),
         )
         for code, detail in result.problems.items():
+            absent = (
+                "; tables that the log itself makes (CREATE TEMP TABLE) are missing, since such commands are not"
+                " played: --set load.failures=5% lets more calls fail"
+            )
             hints = {
                 "failed_transactions": (
                     "data first, then the log: capture the data (--without-load), and play a log that begins"
-                    " afterwards, by --set load.log=FILE"
+                    " afterwards, by --set load.log=FILE" + (absent if "with 42P01 (" in detail else "")
                 ),
                 "fell_behind": "--set load.speed=0.5x plays it slower",
             }
             raise CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
-        return Replayed(described((folder / FILE).read_bytes(), result), made, speed)
+        written = (folder / FILE).read_bytes()
+        missing = "".join(f"  left out: {each}\n" for each in phrases(counts_of(written)))
+        return Replayed(described(written, result) + missing, made, speed)
 
 
 def _prepare(arms: "Sequence[ResolvedArm]") -> None:

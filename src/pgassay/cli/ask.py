@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
         asking.require_versions(capture, asked)
         replayed = _replayed(arguments, bench) if arguments.replay else None
-        serving = _serving(asked, capture, arguments, bench, replayed)
+        serving, connections = _serving(asked, capture, arguments, bench, replayed)
         written = asking.write(
             arguments.capture,
             capture,
@@ -110,6 +110,7 @@ def run(arguments: argparse.Namespace) -> int:
             own_scripts=own_scripts,
             replayed=replayed,
             pace=arguments.pace,
+            connections=connections,
         )
         for warning in written.warnings.values():
             warn(warning)
@@ -199,8 +200,9 @@ def _serving(
     arguments: argparse.Namespace,
     bench: "Workbench",
     replayed: "Mapping[str, object] | None" = None,
-) -> "Sequence[Installation]":
-    """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now.
+) -> "tuple[Sequence[Installation], int]":
+    """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now. And how many
+    connections the load and we may need where max_connections is the captured server's own.
 
     A plan builds nothing: what stands in for a build says nothing of extensions and settings.
     """
@@ -208,6 +210,7 @@ def _serving(
     from pgassay.lab.arms import resolve
     from pgassay.lab.building import STAND_IN
     from pgassay.lab.run import write_study
+    from pgassay.lab.settings import CONNECTIONS_OURS
 
     data = arguments.capture / capture.data.file
     outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
@@ -218,4 +221,6 @@ def _serving(
     first = sorted(arms, key=lambda each: each.arm.treatment != study.design.baseline)
     found = {each.installation.bindir: each.installation for each in first}
     real = [each for each in found.values() if each.found_by != STAND_IN]
-    return real or list(found.values())
+    own = capture.source.settings.get("max_connections")
+    needed = [each.setup.load.connections for each in arms if each.setup.settings.get("max_connections") == own]
+    return real or list(found.values()), max(needed, default=0) + CONNECTIONS_OURS
