@@ -135,7 +135,7 @@ def _numbered(placed: Sequence[Placed], block_field: str) -> tuple[int, ...] | N
 
 
 def join_seconds(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, ...]:
-    """One run for each file, arm and repetition, in the order of their first rows; a second without a value is left out.
+    """One run for each file, arm and repetition, in the order of their first rows; one without a value is left out.
 
     A second that is there k times in one of them belongs to k runs that were appended, in the order of the rows.
     """
