@@ -7,8 +7,10 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab.decisions import disagreements
+from pgassay.lab.runner import Watcher
 from pgassay.record.decisions import decisions_in, extended_in, horizon_in
 from pgassay.record.journal import Kind
+from pgassay.study.model import Study
 from tests.fakes.disk import Crashed, Fault
 from tests.lab.simulation import Simulation, ending, simulate, study_of
 
@@ -46,6 +48,22 @@ def test_a_finished_run_goes_on_to_more_blocks_and_proves_its_schedule(tmp_path:
     kinds = [entry.kind for entry in simulation.run.journal]
     at = kinds.index(Kind.EXTENDED)
     assert kinds[at - 2 : at + 2] == [Kind.FINISHED, Kind.RESUMED, Kind.EXTENDED, Kind.DECISION]
+
+
+def test_who_watches_hears_how_many_blocks_there_may_be_when_it_is_fixed(tmp_path: Path) -> None:
+    told = []
+
+    class Listening(Watcher):
+        def ruled(self, study: Study) -> None:
+            told.append(study.design.blocks_max)
+
+    study = study_of(design={"resolution": "0.001%", "blocks": {"min": 5, "max": 90}, "budget": "10min"})
+    simulation = simulate(tmp_path, study=study, speeds=EQUAL, events={}, watcher=Listening())
+    simulation.carry_on()
+    fixed = horizon_in(simulation.run.journal)
+    assert fixed is not None
+    assert told == [fixed[1]]
+    assert told[0] < 90
 
 
 def test_it_goes_on_for_some_time_more_and_keeps_to_it(tmp_path: Path) -> None:

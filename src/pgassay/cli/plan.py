@@ -35,7 +35,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"{plan.title}: {plan.question}",
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
-        f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
+        f"  held        {', '.join(f'{name}={_short(typed)}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{_precise(plan)}{until_safe(plan.risk)}{_settled_too(plan)}",
         f"  postgres    {postgres or 'built first'}{'' if plan.server else f'; {plan.account}'}",
         *unbuilt_lines(plan.unbuilt),
@@ -145,6 +145,12 @@ def _listed(title: str, names: Sequence[str]) -> list[str]:
     """A line a name; of many the first ones, since --json has all."""
     lines = list(names[:LISTED]) + ([f"… and {len(names) - LISTED} more"] if len(names) > LISTED else [])
     return [f"  {title if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
+
+
+def _short(typed: str) -> str:
+    """Of a list with a line each (the scripts of a captured load) the first one, since --json has all."""
+    first, *more = typed.splitlines() or [""]
+    return f"{first} and {len(more)} more" if more else first
 
 
 def _span(least: str, most: str) -> str:

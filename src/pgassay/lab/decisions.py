@@ -56,11 +56,15 @@ _LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision, as it is journalled, and the primary's effects that it looked at (none inside a block)."""
+    """A decision, as it is journalled, and the primary's effects that it looked at (none inside a block).
+
+    `study` is as the run's rule judges it from here on.
+    """
 
     decision: Decision
     written: Written
     effects: tuple[Effect, ...]
+    study: Study
 
 
 def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decided:
@@ -86,7 +90,7 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
     line = replace(line, budget_used_s=round(used_s, 3))
-    return Decided(decision, _worded(decision, line, _next_number(trials)), effects)
+    return Decided(decision, _worded(decision, line, _next_number(trials)), effects, study)
 
 
 def _verdicts(

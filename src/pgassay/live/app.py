@@ -51,7 +51,7 @@ from pgassay.live.catalogue import PAGE, WORDS_MAX, Catalogue, Query, signature
 from pgassay.live.figures import ROWS
 from pgassay.live.pair import FIGURE, pair_of
 from pgassay.live.progress import KILLED, RUNNING, Watched, report_failed
-from pgassay.live.summary import FINISHED, INTERRUPTED, OPEN, Listed, answer_of
+from pgassay.live.summary import OPEN, Listed, answer_of
 from pgassay.record import stopping
 from pgassay.record.holder import holder
 from pgassay.record.reading import Run
@@ -60,6 +60,7 @@ from pgassay.report.colours import dark_style
 from pgassay.report.files import DATA
 from pgassay.report.findings import Findings
 from pgassay.report.page import embedded, shown_text
+from pgassay.study.model import ALTERNATE
 
 KEPT_MAX = 16
 _BEGIN, _END = '<script type="module">', "</script>"
@@ -278,6 +279,7 @@ class _Site:
         )
         self._catalogue.refresh()
         found = self._catalogue.search(query)
+        states = {run.identity: self._state(run) for run in found.runs}
         kept = {name: value for name, value in asked.items() if name != "page" and value}
         last = max(1, -(-found.total // PAGE))
         turns = {
@@ -291,19 +293,19 @@ class _Site:
             root=str(self._catalogue.root),
             found=found,
             query=query,
-            states={run.identity: self._state(run) for run in found.runs},
-            answers=self._answered(found.runs),
+            states=states,
+            answers=self._answered(found.runs, states),
             choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
             turns=turns,
             first=PAGE * (query.page - 1) + 1,
             filtered=bool(kept),
         )
 
-    def _answered(self, runs: Sequence[Listed]) -> Mapping[str, str]:
+    def _answered(self, runs: Sequence[Listed], states: Mapping[str, str]) -> Mapping[str, str]:
         """What each run that ended found, by identity; what a look has no time for comes with the next one."""
         until_s = time.monotonic() + _ANSWERS_S
         for run in runs:
-            if run.state in (FINISHED, INTERRUPTED) and run not in self._answers and time.monotonic() < until_s:
+            if states[run.identity] != RUNNING and run not in self._answers and time.monotonic() < until_s:
                 self._answers[run] = answer_of(self._catalogue.root / run.path)
         return {run.identity: self._answers.get(run, "") for run in runs}
 
@@ -337,7 +339,7 @@ class _Site:
             drawn=True,
             run=known,
             writing=self._writing,
-            specifications={ROWS: figures.seconds(_arms(path))},
+            specifications={ROWS: _seconds(path)},
             stop_file=path / stopping.FILE,
         )
 
@@ -463,12 +465,13 @@ def _failed(request: Request, error: Exception) -> Response:
     return shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
 
 
-def _arms(path: Path) -> Sequence[str]:
-    """The arms of a run in the order of its study, which is that of their colours; none where it cannot be read."""
+def _seconds(path: Path) -> Mapping[str, Any]:
+    """The figure of what runs, with the arms in the order of their study, which is that of their colours."""
     try:
-        return [arm.name for arm in Run.open(path, leave_out=True).asked.arms]
+        study = Run.open(path, leave_out=True).asked
     except Exception:  # the events say what is wrong with it
-        return ()
+        return figures.seconds((), in_turns=False)
+    return figures.seconds([arm.name for arm in study.arms], in_turns=study.design.pairing == ALTERNATE)
 
 
 def application(

@@ -25,7 +25,7 @@ PAGE = 100
 DEPTH_MAX = 6
 WORDS_MAX = 32
 """Of a search; SQLite's expressions have a limit, too."""
-_VERSION = 1
+_VERSION = 2
 """Of the index's form; one of another form is made again."""
 _COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"
 _TABLE = f"""

@@ -13,7 +13,7 @@ from pgassay.errors import PgassayError
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from pgassay.report.headline import headline_of, machine
+from pgassay.report.headline import headline_of, machine, versions
 from pgassay.report.words import sentence
 
 FINISHED, INTERRUPTED, OPEN, UNREADABLE = "finished", "interrupted", "open", "unreadable"
@@ -78,7 +78,9 @@ def _unreadable(known: Listed, why: str) -> Listed:
 
 def _read(known: Listed, run: Run) -> Listed:
     last = run.journal[-1].kind
-    named = (each.data.get("block") for each in run.journal)
+    committed = {each.data.get("number") for each in run.journal if each.kind == Kind.TRIAL_COMMITTED}
+    begun = (each.data for each in run.journal if each.kind == Kind.TRIAL_STARTED)
+    named = (each.get("block") for each in begun if each.get("number") in committed)
     blocks = [each for each in named if isinstance(each, int) and each <= len(run.journal)]  # each has a line at least
     study = run.study.get("study", {})
     return Listed(
@@ -87,18 +89,12 @@ def _read(known: Listed, run: Run) -> Listed:
         study=run.header.study,
         title=str(study.get("title", "")) if isinstance(study, Mapping) else "",
         started_utc=run.header.started_utc,
-        versions=_versions(run.host),
+        versions=tuple(sorted(versions(run.host))),
         host=_host(run.host),
         state={Kind.FINISHED.value: FINISHED, Kind.INTERRUPTED.value: INTERRUPTED}.get(last, OPEN),
-        trials=sum(each.kind == Kind.TRIAL_COMMITTED for each in run.journal),
+        trials=len(committed),
         blocks=max(blocks, default=0),
     )
-
-
-def _versions(host: Mapping[str, Any]) -> tuple[str, ...]:
-    found = host.get("postgres", [])
-    named = [str(each.get("version", "")) for each in found if isinstance(each, Mapping)] if found else []
-    return tuple(sorted({each for each in named if each}))
 
 
 def _host(host: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import negligible
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
-from pgassay.record.journal import Kind as Entry
+from pgassay.record.holder import holder
 from pgassay.report import cache, curves, decide, disk, likeness, power_cuts, statements, words
 from pgassay.report.adoption import crash_risks, durability_traded
 from pgassay.report.advice import by_thresholds, going_on
@@ -126,7 +126,7 @@ def case_of(findings: "Findings") -> Case:
         imported=bool(findings.imported),
         finished=findings.finished,
         extensible=extensible(findings),
-        interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
+        interrupted=not findings.finished and holder(findings.run.path) is None,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
         full_speed=_full_speed(findings),
@@ -374,7 +374,7 @@ def _then(findings: "Findings", text: Text) -> str:
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
     return Facts(
-        postgresql=_versions(findings.run.host),
+        postgresql=versions(findings.run.host),
         machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
@@ -387,14 +387,14 @@ def facts(findings: "Findings") -> Facts:
     )
 
 
-def _versions(host: Mapping[str, Any]) -> Sequence[str]:
+def versions(host: Mapping[str, Any]) -> Sequence[str]:
     """`15.18`, of every server under test."""
     known = host.get("postgres")
     found = (
         [str(each.get("version", "")) for each in known if isinstance(each, Mapping)] if isinstance(known, list) else []
     )
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in found)
-    return list(dict.fromkeys(number for number in numbers if number))
+    numbers = (next((word for word in text.split() if word[0].isdigit()), "") for text in found)
+    return list(dict.fromkeys(filter(None, numbers)))
 
 
 def machine(host: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ class Remaining:
     """
 
     def __init__(self, study: Study) -> None:
-        self._design = study.design
+        self.design = study.design
         self._arms = len(study.arms)
         self._lengths_s: list[float] = []
         self.used_s = 0.0
@@ -38,8 +38,8 @@ class Remaining:
     @property
     def left_s(self) -> float:
         """Seconds at most, by the blocks and by the budget; infinite while nothing is known of either."""
-        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
-        lengths_s, budget_s = self._lengths_s, self._design.budget_s
+        trials = self._arms * (self.design.blocks_max - self._block) + max(0, self._arms - self._in_block)
+        lengths_s, budget_s = self._lengths_s, self.design.budget_s
         by_blocks = trials * sum(lengths_s) / len(lengths_s) if lengths_s else inf
         return by_blocks if budget_s is None else min(by_blocks, max(0.0, budget_s - self.used_s))
 
