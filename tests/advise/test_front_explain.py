@@ -1,4 +1,4 @@
-"""What an advice for several objectives says of one setting: effects, lines, costs, slices; in text, JSON and page."""
+"""What an advice for several objectives says of one setting: effects, lines, costs; in text, JSON and page."""
 
 import json
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.advise import space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer
-from pgassay.advise.explain import company_in_point, explain, points_with, slice_of, sliced, values
+from pgassay.advise.explain import explain, points_with, values
 from pgassay.advise.front import moved_costs
 from pgassay.advise.page import sections
 from pgassay.advise.space import Configuration
@@ -60,35 +60,18 @@ def found() -> tuple[Task, Advice]:
     return wanted, walk(wanted, server)
 
 
-def test_a_setting_is_explained_by_each_objective_from_its_screening_to_its_slices() -> None:
+def test_a_setting_is_explained_by_each_objective_from_its_screening_to_its_manual() -> None:
     wanted, advice = found()
     told = explain("s0", wanted, advice, OBJECTIVES).splitlines()
     assert told[-1].startswith("manual: ")
     for objective in OBJECTIVES:
         assert any(line.startswith(f"screening by {objective}: s0 1 to 16: ") for line in told)
-        assert f"  {objective}:" in told
     mine = points_with("s0", wanted, advice)
     assert mine
     assert [each.label for each in mine] == [
         line.split()[1].rstrip(":") for line in told if line.startswith("point ") and ": s0 = " in line
     ]
     assert any(": with it tps " in line and ", cost " in line for line in told)
-    assert any("no evidence" in line for line in told)
-    assert any("; point" in line for line in told), "the level of a point to choose from is marked"
-
-
-def test_a_slice_has_every_trial_of_screening_and_search_by_each_objective() -> None:
-    wanted, advice = found()
-    shapes = [slice_of("s0", wanted, advice, at) for at in range(2)]
-    assert len(advice.seen) > advice.trials, "those of the screening, too"
-    for levels in shapes:
-        assert sum(len(each.ratios) for each in levels) == len(advice.seen)
-    speed = shapes[0]
-    assert speed[-1].mean > speed[0].mean, "its effect is planted"
-    lines = [each.configuration.changes_from(wanted.space.start) for each in advice.front]
-    assert {each.level for each in speed if each.advised} == {each["s0"] for each in lines if "s0" in each}
-    assert slice_of("s0", wanted, replace(advice, seen=())) == ()
-    assert slice_of("fsync", wanted, advice) == ()
     assert explain("fsync", wanted, advice, OBJECTIVES) == explain("fsync", None, None), (
         "it is no setting of this space"
     )
@@ -120,29 +103,14 @@ def test_without_costs_nothing_is_said_of_them() -> None:
     assert moved_costs(nothing, [(other, one)], 8) == {(other, one): ()}
 
 
-def test_a_line_in_company_is_set_against_the_screening() -> None:
-    _, advice = found()
-    point = next(each for each in advice.front if "s0" in each.left_out)
-    screened = {
-        one.objective: replace(one, far=point.configuration.values["s0"]) for one in advice.screened if one.name == "s0"
-    }
-    assert [each.split(":")[0] for each in company_in_point("s0", point, screened, OBJECTIVES)] == [
-        "interaction by tps", "interaction by cost",
-    ]  # fmt: skip
-    other = {at: replace(each, far="another level") for at, each in screened.items()}
-    assert list(company_in_point("s0", point, other, OBJECTIVES)) == []
-    assert list(company_in_point("s0", replace(point, left_out={}), screened, OBJECTIVES)) == []
-
-
 def test_scripts_have_the_same_of_every_setting() -> None:
     wanted, advice = found()
     one = json.loads(to_json(values("s0", wanted, advice, OBJECTIVES)))
     known = {each["objective"]: each for each in one["known"]}
-    assert set(known) == set(one["slices"]) == set(OBJECTIVES)
+    assert set(known) == set(OBJECTIVES)
     assert known["tps"]["low"] > 1
     assert [each["point"] for each in one["lines"]] == [each.label for each in points_with("s0", wanted, advice)]
     assert any(each["costs_without"] and len(each["effects"]) == 2 for each in one["lines"])
-    assert sum(len(each["ratios"]) for each in one["slices"]["cost"]) == len(advice.seen)
 
 
 def test_the_page_has_each_objective_with_what_each_setting_does_to_it(tmp_path: Path) -> None:
@@ -156,11 +124,9 @@ def test_the_page_has_each_objective_with_what_each_setting_does_to_it(tmp_path:
     assert isinstance(table, Table)
     assert {str(row[0]) for row in table.rows} == {each.name for each in advice.screened}
     assert len(table.rows[0]) == 3 + 2 * len(names) + 1
-    for at, name in enumerate(names):
+    for name in names:
         figures = folds[f"The settings by {findings.responses[name].title}"].blocks
-        assert [each.name for each in figures if isinstance(each, Figure)] == [f"screened-{name}", f"slices-{name}"]
-        drawn = mine.figures[f"slices-{name}"]
-        assert len(drawn.specification["vconcat"]) == len(sliced(wanted, advice, at))
+        assert [each.name for each in figures if isinstance(each, Figure)] == [f"screened-{name}"]
     assert len({each.title for each in mine.figures.values()}) == len(mine.figures), "each says what it is of"
     every = [name for each in chapters for name in each.figures]
     assert len(every) == len(set(every)), "a page finds each by its name"

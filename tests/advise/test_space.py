@@ -166,3 +166,8 @@ def test_within_finds_what_may_be_tried(data: st.DataObject) -> None:
     assert nearest == wanted or not allowed(wanted, limits)
     for each in found.dimensions:
         assert index_of(each.levels, nearest.values[each.name]) <= index_of(each.levels, wanted.values[each.name])
+
+
+def test_nothing_to_try_in_so_short_a_window_is_said() -> None:
+    with pytest.raises(UsageError, match="max_wal_size: its effect takes windows of 600 s, and these are 10 s"):
+        space_of([known_settings()["max_wal_size"]], MACHINE, {}, window_s=10)

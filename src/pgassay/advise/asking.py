@@ -6,8 +6,6 @@ Everything that can be refused is refused here, before the first trial, with wha
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +33,10 @@ from pgassay.advise.space import (
     Space,
     limit_bytes,
     require_room,
-    short_window,
     space_of,
     within,
 )
-from pgassay.advise.task import Longer, Question, Task, document
+from pgassay.advise.task import Question, Task, document
 from pgassay.bench.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError
@@ -61,7 +58,6 @@ _OVERHEAD = 1.15
 """What a run takes in addition to its trials: checks, decisions, the record."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
-_UNBOUNDED_S = 1e12
 _FLASH, _COMPRESSING = "--set drive.data=ssd", "--set drive.data=csd"
 _COMPRESSED = ("physical_bytes", "compression_ratio")
 """What only a drive that compresses makes different from what it was sent."""
@@ -236,7 +232,6 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         request.budget_s,
         trial_s,
         None if others else _turned_s(request.question, space, bench, latest),
-        window_s,
         1 + len(others),
         0 if others else len(_conditions(request)),
         len({space.start, space.default, usual}),
@@ -247,7 +242,6 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         spending = replace(spending, conditions=0)
     if short_form:
         space = as_many_as_fit(space, request.own, spending.steps)
-    longer = () if short_form else longer_windows(settings, space, window_s, partial(spending.needed_s, space))
     return Task(
         space,
         limits,
@@ -258,7 +252,6 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         tuple(others),
         _conditions(request) if spending.conditions else (),
         turned=spending.turned(space),
-        longer=longer,
         budget_s=request.budget_s - spent_s,
     )
 
@@ -272,7 +265,6 @@ class Spending:
     trial_s: float
     turned_s: float | None
     """See `_turned_s`."""
-    window_s: float
     objectives: int
     conditions: int
     references: int
@@ -287,31 +279,19 @@ class Spending:
 
     def steps(self, space: Space) -> Amounts:
         """Of this space; raises `UsageError` where the budget is too small."""
-        count = len(self.turned(space))
-        turns = Turns(count, self.turned_s) if self.turned_s and count else None
-        return self._steps(len(space.dimensions), self.trial_s, self.budget_s, turns)
-
-    def needed_s(self, space: Space, count: int, longer_s: float) -> float:
-        """The least that so many settings take, those of this space among them, whose trials are so much longer."""
-        turns, turned = None, len(self.turned(space))
-        if self.turned_s and turned:
-            between_s = (self.turned_s - self.trial_s) * longer_s / self.window_s
-            turns = Turns(turned, self.turned_s + _OVERHEAD * longer_s + between_s)
-        return self._steps(count, self.trial_s + _OVERHEAD * longer_s, _UNBOUNDED_S, turns).needed_s
-
-    def _steps(self, count: int, trial_s: float, budget_s: float, turns: Turns | None = None) -> Amounts:
+        turned = len(self.turned(space))
         finalists = (1, 3) if self.objectives == 1 else (budget.POINTS_QUICK, budget.POINTS)
         return budget.amounts(
-            budget_s,
-            trial_s,
-            count,
+            self.budget_s,
+            self.trial_s,
+            len(space.dimensions),
             finalists=finalists[not self.quick],
             objectives=self.objectives,
             conditions=self.conditions,
             references=self.references,
             taken=self.taken,
             lines_max=budget.LINES_QUICK if self.quick else budget.LINES_MAX,
-            turns=turns,
+            turns=Turns(turned, self.turned_s) if self.turned_s and turned else None,
             spent_s=self.spent_s,
         )
 
@@ -449,29 +429,6 @@ def objective_of(name: str, responses: Sequence[Response]) -> Response:
             f"neither more nor less of {name} is better", "give an objective such as tps or latency_p99_ms"
         )
     return known[name]
-
-
-def longer_windows(
-    settings: Iterable[Setting], space: Space, window_s: float, needed_s: Callable[[int, float], float]
-) -> tuple[Longer, ...]:
-    """The windows that would try more of the settings, the shortest first.
-
-    `needed_s` says how long an advice of so many settings takes at least, with trials that are so much longer.
-    """
-    reasons = space.left_out
-    short = [each for each in settings if reasons.get(each.name) == short_window(each.window_s, window_s)]
-    found = []
-    for longest in sorted({each.window_s for each in short}):
-        more = len([each for each in short if each.window_s <= longest])
-        names = tuple(each.name for each in short if each.window_s == longest)
-        budget = budget_text(needed_s(len(space.dimensions) + more, longest - window_s))
-        found.append(Longer(names, longest, budget))
-    return tuple(found)
-
-
-def budget_text(seconds: float) -> str:
-    """A budget that holds so many seconds, in whole minutes or hours."""
-    return f"{ceil(seconds / 60)}min" if seconds <= 7200 else f"{ceil(seconds / 3600)}h"
 
 
 def barred(

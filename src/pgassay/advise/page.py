@@ -11,8 +11,8 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import drift, failures, robust, text
-from pgassay.advise.explain import AtLevel, costs, costs_in_point, sliced
+from pgassay.advise import failures, robust, text
+from pgassay.advise.explain import costs, costs_in_point
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.screening import Screened, Standing
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
     from pgassay.study.model import Study
 
-_ROW, _SLICE, _HEIGHT = 24, 140, 320
+_ROW, _HEIGHT = 24, 320
 _PANEL = "{0} (right) against {1} (up)"
 _SHADES = {Standing.ACTIVE: PALETTE[0], Standing.OPEN: INK, Standing.PLACEBO: GREY}
 WORDS = {Standing.ACTIVE: "matters", Standing.OPEN: "open", Standing.PLACEBO: "does not matter"}
@@ -51,11 +51,10 @@ def sections(task: Task, advice: Advice, objectives: Sequence[str]) -> tuple[Sec
         if elsewhere:
             yield elsewhere
         for at, (objective, title) in enumerate(titles.items()):
-            figures = tuple(_figures(task, advice, at, objective, title))
-            yield from (Folded(f"The settings by {title}", figures),) if task.others else figures
+            figure = _effects(task, advice, at, objective, title)
+            yield Folded(f"The settings by {title}", (figure,)) if task.others else figure
         yield _all_settings(task, advice, objectives)
         yield from failures.table(advice.refused)
-        yield from drift.picture(text.starts(advice, objectives), titles)
 
     answer = contents.headline_instead((text.headline(advice, objectives),))
     if task.others:
@@ -109,18 +108,16 @@ def _points(task: Task, advice: Advice, titles: Mapping[str, str]) -> Iterator[B
         yield Folded(f"Lines of {each.label}", (Code(conf, "postgresql.auto.conf"),))
 
 
-def _figures(task: Task, advice: Advice, at: int, objective: str, title: str) -> Iterator[Figure]:
+def _effects(task: Task, advice: Advice, at: int, objective: str, title: str) -> Figure:
     screened = [each for each in advice.known if each.objective == at]
-    of, suffix = (f": {title}", f"-{objective}") if task.others else ("", "")
 
     def effects() -> Drawing | None:
         found = drawing(screened, title, task.margin)
-        return found and replace(found, title=f"{found.title}{of}")
+        return replace(found, title=f"{found.title}: {title}") if found and task.others else found
 
-    yield Figure(f"screened-{objective}" if task.others else "screened-settings", effects, key=0 if task.others else 1)
-    shapes = sliced(task, advice, at)
-    if shapes:
-        yield Figure(f"slices{suffix}", lambda: slices(shapes, title, of))
+    if task.others:
+        return Figure(f"screened-{objective}", effects)
+    return Figure("screened-settings", effects, key=1)
 
 
 def _all_settings(task: Task, advice: Advice, objectives: Sequence[str]) -> Folded:
@@ -184,40 +181,6 @@ def drawing(screened: Sequence[Screened], title: str, margin: float) -> Drawing 
         "intervals that hold for all settings together. "
         f"Shaded: within ±{100 * margin:.3g} % a setting does not matter (grey).",
         charts.layered(layers, found, _ROW * len(found)),
-    )
-
-
-def slices(shapes: Mapping[str, Sequence[AtLevel]], title: str, of: str = "") -> Drawing:
-    """What screening and search saw at each level of a setting, a panel each; dots are trials."""
-    import altair as alt
-
-    from pgassay.report import charts
-
-    panels = []
-    for name, levels in shapes.items():
-        rows = [
-            {
-                "level": each.level, "seen": _percent(ratio), "mean": _percent(each.mean),
-                "shade": PALETTE[0] if each.advised else GREY,
-            }
-            for each in levels
-            for ratio in each.ratios
-        ]  # fmt: skip
-        x = alt.X("level:N", title=name, sort=[each.level for each in levels], axis=alt.Axis(labelAngle=0))
-        y = alt.Y("seen:Q", title=charts.wrapped(f"{title}, %", _SLICE))
-        shade = alt.Color("shade:N", scale=None, legend=None)
-        layers = [
-            alt.Chart().mark_rule(color=INK, strokeWidth=1, opacity=0.4).encode(y=alt.YDatum(0)),
-            alt.Chart().mark_point(filled=True, size=30, opacity=0.6).encode(x=x, y=y, color=shade),
-            alt.Chart().mark_tick(thickness=2, size=24, color=INK).encode(x=x, y=alt.Y("mean:Q")),
-        ]
-        panels.append(charts.layered(layers, rows, _SLICE))
-    return Drawing(
-        f"What was seen at each level{of}",
-        "Change against the start in per cent. Dots: single trials of the screening and the search, whatever the other "
-        "settings were; ticks: their geometric means. Blue: the level that is advised. They show a shape and prove "
-        "nothing.",
-        panels[0] if len(panels) == 1 else alt.vconcat(*panels),
     )
 
 

@@ -60,15 +60,11 @@ def screened(
     trials: Trials,
     tell: Tell = lambda text: None,
     noted: MutableSequence[Noted] | None = None,
-    starts: MutableSequence[tuple[float, ...]] | None = None,
 ) -> Screening:
-    """The screening of a task; raises `UsageError` where it tells nothing.
-
-    What the start had in each batch goes to `starts`; batches in turns have no start.
-    """
+    """The screening of a task; raises `UsageError` where it tells nothing."""
     if task.turned:
         return _apart(task, trials, tell, noted)
-    return _at_once(task, relative(task, trials, noted, starts), tell)
+    return _at_once(task, relative(task, trials, noted), tell)
 
 
 def screened_pairs(

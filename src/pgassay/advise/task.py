@@ -193,21 +193,6 @@ class Laboratory(Protocol):
 
 
 @dataclass(frozen=True)
-class Longer:
-    """A window that is long enough for settings that are left out, and the least budget for all that it tries."""
-
-    names: tuple[str, ...]
-    window_s: float
-    budget: str
-    """As `--budget` takes it."""
-
-    @property
-    def text(self) -> str:
-        """As a plan says it."""
-        return f"{', '.join(self.names)} with -T {self.window_s:.0f} --budget {self.budget}"
-
-
-@dataclass(frozen=True)
 class Task:
     """What is asked for."""
 
@@ -227,8 +212,6 @@ class Task:
     """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()
     """What every answer says of the load."""
-    longer: tuple[Longer, ...] = ()
-    """What would be tried with longer windows."""
     budget_s: float = 0.0
     """What all runs may take together; 0 where an earlier version did not keep it."""
 
@@ -285,16 +268,11 @@ def fitting(
     return found
 
 
-def relative(
-    task: Task,
-    trials: Trials,
-    noted: MutableSequence[Noted] | None = None,
-    starts: MutableSequence[tuple[float, ...]] | None = None,
-) -> Measure:
+def relative(task: Task, trials: Trials, noted: MutableSequence[Noted] | None = None) -> Measure:
     """Measures a batch as ratios to its start; what may not be tried has failed without a trial, and is `noted`.
 
     What other programs disturbed is missing: it has not failed, and teaches nothing. A value of 0 has no ratio, and
-    fails. What the start had in each batch goes to `starts`.
+    fails.
     """
     start = task.space.start
 
@@ -308,8 +286,6 @@ def relative(
         found |= {each: None for each in tried if each in values and values[each] is None}
         if base is None:
             return found
-        if starts is not None:
-            starts.append(base)
         if min(base) > 0:
             for each in (*tried, *([start] if start in wanted else ())):
                 value = values.get(each)

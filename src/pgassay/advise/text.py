@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import drift, failures, robust
+from pgassay.advise import failures, robust
 from pgassay.advise.budget import REFERENCES, blocks_of
 from pgassay.advise.elimination import Line, inverted, shown_to_help
 from pgassay.advise.folder import LINES_FILE
@@ -152,12 +152,6 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
     if advice.idle:
         lines = ", ".join(f"{name} = {value}" for name, value in advice.idle.items())
         yield f"left out before the proof, since next to nothing was expected of it: {lines}"
-    yield from drift.sentences(starts(advice, objectives))
-
-
-def starts(advice: Advice, objectives: Sequence[str]) -> dict[str, tuple[float, ...]]:
-    """What the start had in each batch, by objective."""
-    return {objective: tuple(each[at] for each in advice.starts) for at, objective in enumerate(objectives)}
 
 
 def _removed(task: Task, advice: Advice) -> Iterator[str]:
@@ -169,17 +163,16 @@ def _removed(task: Task, advice: Advice) -> Iterator[str]:
         if not line.kept:
             found = screened.get(line.name)
             shown = found and shown_to_help(task.space, found, line.value, higher=task.higher)
-            lines = elsewhere.setdefault(where(found), []) if found and shown else nothing
+            lines = nothing
+            if found and shown:
+                along = found.along_with
+                place = f"in the screening along with {along}" if along else "over all of the screening"
+                lines = elsewhere.setdefault(place, [])
             lines.append(f"{line.name} = {line.value} ({without(line)})")
     if nothing:
         yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
     for place, lines in elsewhere.items():
         yield f"removed, since it helps {place} and not along with the other lines: {', '.join(lines)}"
-
-
-def where(screened: Screened) -> str:
-    """Which part of the screening an effect is of."""
-    return f"in the screening along with {screened.along_with}" if screened.along_with else "over all of the screening"
 
 
 def level_words(level: Level) -> str:
@@ -244,7 +237,6 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
     ]
     lines += task.remarks
     lines += [f"not tried: {name}: {why}" for name, why in task.space.left_out.items()]
-    lines += [f"longer windows would try {'; '.join(each.text for each in task.longer)}"] if task.longer else []
     return "\n".join(lines) + "\n"
 
 
@@ -255,7 +247,6 @@ def values(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
         **(_points if task.others else _of_one)(task, advice, objectives),
         "screened": [screened_values(each, objectives) for each in advice.screened],
         "refused": failures.values(advice.refused),
-        "drift": drift.values(starts(advice, objectives)),
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "study": advice.study if advice.proof or advice.points else None,

@@ -10,7 +10,7 @@ pace that was seen. Records tell the pace, so an advice that was cut short decid
 from collections.abc import Callable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from math import exp, log
+from math import log
 
 from pgassay.advise import budget, front, lines, robust, screening, screenings
 from pgassay.advise.elimination import Compared, Line
@@ -56,8 +56,6 @@ class Advice:
     """Every setting by the first objective, then by each further one."""
     failed: int
     """Of all configurations tried on the way."""
-    seen: tuple[tuple[Configuration, tuple[float, ...]], ...]
-    """What screening and search measured, as ratios to the start: each a trial, and no evidence."""
     trials: int = 0
     """Configurations that the search measured."""
     points: tuple[Point, ...] = ()
@@ -91,8 +89,6 @@ class Advice:
     """Effects of its lines, each in or out along with its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
-    starts: tuple[tuple[float, ...], ...] = ()
-    """What the start had in each batch of the screening and the search, in their order."""
 
     @property
     def known(self) -> tuple[Screened, ...]:
@@ -148,34 +144,28 @@ class _Search:
 
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
-    noted, starts = list[Noted](), list[tuple[float, ...]]()
-    found = _found(task, laboratory, tell, noted, starts)
-    return replace(found, refused=gathered(noted, task.space.start), starts=tuple(starts))
+    noted = list[Noted]()
+    return replace(_found(task, laboratory, tell, noted), refused=gathered(noted, task.space.start))
 
 
-def _found(
-    task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted], starts: list[tuple[float, ...]]
-) -> Advice:
-    """The same; what does not fit the limits is `noted`, and the start of each batch kept."""
+def _found(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
+    """The same; what does not fit the limits is `noted`."""
     slacks, asked, in_search = Slacks(), list[PlannedBatch](), list[PlannedBatch]()
     trials = whatever_is_kept(laboratory, slacks)
-    first = screenings.screened(task, noting(task, trials, asked), tell, noted, starts)
+    first = screenings.screened(task, noting(task, trials, asked), tell, noted)
     task = paced(task, first.task, asked, laboratory.spent_s)
     noted.extend(lowered(task.space, first.plan.levels, task.limits))
     names = screening.worth_searching(first.found, budget.SEARCHED_MAX)
     failed = len({each for pair in first.values for each, value in pair.items() if value is None})
-    seen = tuple((each, value) for pair in first.values for each, value in pair.items() if value is not None)
-    nothing = Advice(first.found, failed, seen)
+    nothing = Advice(first.found, failed)
     if not names:
         return nothing
     tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
-    measure = relative(task, noting(task, trials, in_search), noted, starts)
+    measure = relative(task, noting(task, trials, in_search), noted)
     before, batches = searched(task, first, names, measure, slacks)
     measured, space = by_configuration(batches), task.space.narrowed(names)
     failed += sum(None in each for each in measured.values())
-    worked = ((each, gains) for each, all_gains in measured.items() for gains in all_gains if gains is not None)
-    ratios = ((each, tuple(map(exp, task.turned_round(gains)))) for each, gains in worked)
-    nothing = Advice(first.found, failed, (*seen, *ratios), len(measured))
+    nothing = Advice(first.found, failed, len(measured))
     process, keeping = expected(space, [*before, *batches]), slacks.keeping(space)
     known = promising(process, batches)
     candidates = dict(keeping.safest(sorted(known.items(), key=lambda each: -each[1][0])))
