@@ -11,7 +11,6 @@ from benchmarks.advise import space_with
 from pgassay.advise import budget
 from pgassay.advise.asking import (
     BROUGHT_BY,
-    Spending,
     as_many_as_fit,
     objective_of,
     objectives_of,
@@ -195,16 +194,6 @@ def test_a_budget_too_small_for_anything_is_refused_with_what_the_users_own_sett
     assert said[1] == ("9 settings need" if own == 9 else "1 setting needs")
     held = as_many_as_fit(space, names[16 - own :], partial(steps, 60.0 * int(said[2])))
     assert steps(60.0 * int(said[2]), held), "the budget that it names does"
-
-
-def test_a_budget_that_a_plan_names_holds_a_screening_in_turns() -> None:
-    space = space_with(15)
-    now = Spending(False, 7200.0, 15.0, 24.0, 10.0, 1, 0, 3, 5)
-    named_s = now.needed_s(space, 15, 590.0)
-    trial_s, turned_s = 15.0 + 1.15 * 590.0, 24.0 + 1.15 * 590.0 + 9.0 * 59.0
-    assert Spending(False, named_s, trial_s, turned_s, 600.0, 1, 0, 3, 5).steps(space).needed_s <= named_s
-    apart = Spending(False, 7200.0, 15.0, None, 10.0, 1, 0, 3, 5)
-    assert apart.needed_s(space, 15, 590.0) < named_s
 
 
 def test_what_is_no_setting_is_varied_as_what_it_is() -> None:

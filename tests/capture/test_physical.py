@@ -56,17 +56,18 @@ def test_a_base_backup_that_is_refused_says_what_it_needs(detail: str, hint: str
 
 
 def test_too_little_room_is_known_before() -> None:
-    cost = Estimate(bytes=1 << 30, rate_bytes_per_s=1e8, limited_by="writing here", free_bytes=1 << 30)
+    cost = Estimate(bytes=1 << 30, free_bytes=1 << 30)
     assert cost.room_bytes > 1 << 30
     with pytest.raises(CaptureError, match="free"):
         costs.require_room(cost, Path("/data"))
     costs.require_room(replace(cost, free_bytes=2 << 30), Path("/data"))
 
 
-def test_the_cost_is_said_with_the_rate_that_was_measured_and_the_checkpoint() -> None:
-    cost = Estimate(100 << 30, 200 * 2.0**20, "the connection", 500 << 30, checkpoint_s=270.0)
+def test_the_cost_is_said_with_the_room_and_the_checkpoint() -> None:
+    cost = Estimate(100 << 30, 500 << 30, checkpoint_s=270.0)
     said = "\n".join(texts.cost_of_files(FilesRequest(physical.BASEBACKUP), cost))
-    assert "100GB are read, about 9 min at 200MB a second (measured now; the connection is slowest)" in said
+    assert "files: 100GB are read; " in said
+    assert said.splitlines()[0].endswith(" are needed here, 500GB are free")
     assert "spread over up to 4 min" in said
     assert "at full speed" in "\n".join(
         texts.cost_of_files(FilesRequest(physical.BASEBACKUP), replace(cost, checkpoint_s=0.0))

@@ -203,7 +203,7 @@ def test_a_question_before_costs_little_and_says_what_it_will_cost(
 ) -> None:
     assert source.take(source.folder / "none", "--data", "basebackup", "--dry-run") == 0
     said = capsys.readouterr().out
-    assert "(measured now;" in said
+    assert "are needed here, " in said
     assert "a checkpoint, at full speed" in said
     assert not (source.folder / "none").exists()
 

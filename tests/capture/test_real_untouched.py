@@ -67,9 +67,7 @@ def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:
 def test_a_plan_says_what_the_data_will_cost(shop: Watched, capsys: pytest.CaptureFixture[str]) -> None:
     out = str(shop.folder / "planned")
     assert main(["capture", shop.conninfo(), "--dry-run", "--out", out]) == 0
-    assert re.search(
-        r"dump: about \d+ (s|min) at most, at .*B a second \(measured now; .* free", capsys.readouterr().out
-    )
+    assert re.search(r"dump: .*B are needed here at most, .* free", capsys.readouterr().out)
     assert main(["capture", shop.conninfo(), "--dry-run", "--data", "synthetic", "--out", out]) == 0
     (columns, tables), *_ = re.findall(r"statistics of (\d+) columns in (\d+) tables", capsys.readouterr().out)
     counted = "SELECT count(*)::text, count(DISTINCT tablename)::text FROM pg_stats WHERE schemaname = 'public'"

@@ -192,8 +192,8 @@ def other_methods(findings: Findings) -> Iterator[str]:
     """Where another method would decide otherwise, its table says which of the two counts."""
     for check in findings.once(sensitivity.checks):
         kind = next(each.verdict.kind for each in findings.verdicts if each.effect is check.effect)
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        apart = any(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+        robust, none = check.hodges_lehmann, check.effect.none
+        apart = robust is not None and (robust.low > none or robust.high < none)
         if kind is Kind.UNRESOLVED and apart and sensitivity.DECIDES not in text.render(findings):
             yield f"{check.effect.place.name}: unresolved, and decided by another method"
 

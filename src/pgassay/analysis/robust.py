@@ -1,7 +1,7 @@
-"""The same block-wise contrasts without trusting their mean: Hodges–Lehmann, bootstraps; and how unsteady they are.
+"""The same block-wise contrasts without trusting their mean: Hodges–Lehmann; and how unsteady they are.
 
-Robust estimates are computed once, at the end: where one of them disagrees with the effect's own interval, a few odd
-blocks carry it. Never over seconds: those within a trial are not replicates.
+The robust estimate is computed once, at the end: where it disagrees with the effect's own interval, a few odd blocks
+carry it. Never over seconds: those within a trial are not replicates.
 
 How unsteady a treatment is (its spread from block to block against the baseline's) is a result of its own (TUNA,
 EuroSys 2025: unstable configurations): a treatment that is 3 % faster and three times as unsteady is another answer.
@@ -16,17 +16,12 @@ from math import inf, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL, Floats, fixed_critical
 from pgassay.analysis.effects import Effect, few_blocks, from_contrast
 from pgassay.analysis.observations import Observation, tables
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Response, Scale
-
-RESAMPLES = 4000
-SEED = 20260101
-"""Resampling is part of the analysis, not of the experiment: the same record always gives the same interval."""
 
 
 @dataclass(frozen=True)
@@ -65,54 +60,6 @@ def hodges_lehmann(effect: Effect) -> RobustEstimate | None:
         level=attained,
         method="Hodges–Lehmann, interval from Wilcoxon's signed ranks",
     )
-
-
-def bootstraps(effects: Sequence[Effect]) -> tuple[RobustEstimate | None, ...]:
-    """Bias-corrected and accelerated bootstrap (Efron 1987) of each mean contrast, resampling whole blocks.
-
-    None below two blocks. With five or six blocks bootstrap intervals are too narrow; the method says how many. Effects
-    of equally many blocks share one product of matrices.
-    """
-    columns = [_contrasts(effect) for effect in effects]
-    found: list[RobustEstimate | None] = [None] * len(effects)
-    for n in {len(column) for column in columns if len(column) > 1}:
-        places = [place for place, column in enumerate(columns) if len(column) == n]
-        means = np.sort((_resamples(n) @ np.stack([columns[place] for place in places], axis=1)).T, axis=1)
-        for place, resampled in zip(places, means, strict=True):
-            found[place] = _accelerated(effects[place], columns[place], resampled)
-    return tuple(found)
-
-
-def _accelerated(effect: Effect, values: Floats, means: Floats) -> RobustEstimate:
-    """From the sorted means of the resamples."""
-    n, mean = len(values), float(values.mean())
-    if float(np.ptp(values)) == 0.0:
-        only = from_contrast(mean, effect.scale)
-        return RobustEstimate(only, only, only, LEVEL, _bootstrap_method(n))
-    below = (np.count_nonzero(means < mean) + np.count_nonzero(means <= mean)) / (2.0 * RESAMPLES)
-    bias = float(ndtri(below))
-    without = (values.sum() - values) / (n - 1)
-    slant = without.mean() - without
-    acceleration = float((slant**3).sum() / (6.0 * (slant**2).sum() ** 1.5))
-    ends = []
-    for tail in ((1.0 - LEVEL) / 2.0, (1.0 + LEVEL) / 2.0):
-        z = bias + float(ndtri(tail))
-        ends.append(float(np.quantile(means, float(ndtr(bias + z / (1.0 - acceleration * z))))))
-    estimate, low, high = (from_contrast(each, effect.scale) for each in (mean, *ends))
-    return RobustEstimate(estimate, low, high, LEVEL, _bootstrap_method(n))
-
-
-@lru_cache(maxsize=4)
-def _resamples(blocks: int) -> Floats:
-    """How often each block is drawn, as a share, shape (resamples, blocks); the same for every effect of a run."""
-    draws = np.random.default_rng(SEED).integers(0, blocks, (RESAMPLES, blocks))
-    rows = np.arange(RESAMPLES)[:, None] * blocks
-    counts = np.bincount((draws + rows).ravel(), minlength=RESAMPLES * blocks)
-    return np.asarray(counts.reshape(RESAMPLES, blocks) / blocks, dtype=np.float64)
-
-
-def _bootstrap_method(blocks: int) -> str:
-    return f"BCa bootstrap over {blocks} blocks, {RESAMPLES} resamples"
 
 
 def _contrasts(effect: Effect) -> Floats:

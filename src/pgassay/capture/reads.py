@@ -236,10 +236,6 @@ SIZES = (
 """Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
 
 
-def bulk(megabytes: int) -> str:
-    return f"SELECT {_OURS} repeat('0123456789abcdef', {megabytes << 16})"
-
-
 ANALYSED = (
     f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
     " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from shutil import disk_usage
-from time import monotonic
 from typing import Any
 
 from pgassay import __version__, untrusted
@@ -353,10 +352,6 @@ def _require_log(files: logs.LogFiles, identity: Identity) -> None:
             os.close(descriptor)
 
 
-_BULK_MB = 16
-"""Asked of the server at once, to see how fast bytes come."""
-
-
 @dataclass(frozen=True)
 class Tools:
     """What a capture is made with on our side; `pg_dump` is None where no data are wanted, or the server's files.
@@ -371,47 +366,28 @@ class Tools:
 
 
 def estimate(session: Session, request: FilesRequest, place: Path) -> Estimate:
-    """What the files will cost, by rates that are measured now; `place` is where they will be.
+    """What the files will cost; `place` is where they will be.
 
     Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
     """
     size, checkpoint_s = session.read("the sizes of the databases", reads.SIZES).rows[0]
-    rates, spread_s = {}, 0.0
-    if request.kind == physical.BASEBACKUP:
-        rates["the connection"] = _connection_rate(session)
-        spread_s = float(checkpoint_s) if request.checkpoint == physical.SPREAD else 0.0
     if request.directory is not None:
         size = physical.size_bytes(request.directory)
-        rates["reading the backup"] = physical.reading_rate(request.directory)
-    return _estimate(int(size), rates, place, spread_s)
+    spread = request.kind == physical.BASEBACKUP and request.checkpoint == physical.SPREAD
+    return Estimate(int(size), disk_usage(physical.existing(place)).free, float(checkpoint_s) if spread else 0.0)
 
 
 def foreseen(
     session: Session, identity: Identity, request: Request, place: Path
 ) -> tuple[Estimate | None, tuple[int, int] | None]:
-    """What a dump will cost at most, or how many tables and columns synthetic data are made from; both None for other
-    data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
+    """The room that a dump takes at most, or how many tables and columns synthetic data are made from; both None for
+    other data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
     if request.data == "synthetic":
         tables, columns = session.read("how much is in pg_stats", reads.ANALYSED).rows[0]
         return None, (int(tables), int(columns))
     if request.data != "dump":
         return None, None
-    rates = {"the connection": _connection_rate(session), "compression": physical.compressing_rate()}
-    return _estimate(identity.database_bytes, rates, place), None
-
-
-def _estimate(size: int, rates: dict[str, float], place: Path, checkpoint_s: float = 0.0) -> Estimate:
-    """By the slowest of these rates and that of writing here."""
-    where = physical.existing(place)
-    rates = {"writing here": physical.writing_rate(where), **rates}
-    slowest = min(rates, key=lambda each: rates[each])
-    return Estimate(size, rates[slowest], slowest, disk_usage(where).free, checkpoint_s)
-
-
-def _connection_rate(session: Session) -> float:
-    began = monotonic()
-    session.read("how fast bytes come", reads.bulk(_BULK_MB))
-    return (_BULK_MB << 20) / (monotonic() - began)
+    return Estimate(identity.database_bytes, disk_usage(physical.existing(place)).free), None
 
 
 def capture(

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay import outgoing
+from pgassay.analysis.numbers import duration
 from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost, Logged
 from pgassay.capture.physical import Estimate, FilesRequest
@@ -50,11 +51,8 @@ def announcement(
 
 
 def cost_of_dump(found: Estimate) -> str:
-    whole, free, rate = map(format_size, (found.bytes, found.free_bytes, int(found.rate_bytes_per_s)))
-    return (
-        f"dump: about {_duration(found.seconds)} at most, at {rate} a second (measured now; {found.limited_by} is"
-        f" slowest); {whole} are needed here at most, since indexes are not read and it is compressed; {free} are free"
-    )
+    whole, free = map(format_size, (found.bytes, found.free_bytes))
+    return f"dump: {whole} are needed here at most, since indexes are not read and it is compressed; {free} are free"
 
 
 def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
@@ -67,22 +65,14 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
 
 def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
-    rate = format_size(int(found.rate_bytes_per_s))
-    yield (
-        f"files: {read} are read, about {_duration(found.seconds)} at {rate} a second (measured now;"
-        f" {found.limited_by} is slowest); {room} are needed here, {free} are free"
-    )
+    yield f"files: {read} are read; {room} are needed here, {free} are free"
     if request.kind == physical.BASEBACKUP:
-        said = f"spread over up to {_duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
+        said = f"spread over up to {duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
         yield (
             f"pg_basebackup makes the server write a checkpoint, {said}, and WAL with whole pages while it lasts;"
             " it takes two connections and a temporary replication slot, and writes nothing else there"
         )
     yield "a question needs that room twice more where its clusters live, less where the file system shares blocks"
-
-
-def _duration(seconds: float) -> str:
-    return f"{seconds / 60:.0f} min" if seconds >= 120 else f"{max(1, round(seconds))} s"
 
 
 def summary(capture: Capture, path: Path) -> str:

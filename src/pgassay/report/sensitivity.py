@@ -1,7 +1,7 @@
 """Sensitivity checks: would other methods say the same as the verdicts? They decide nothing.
 
-For each comparison of the primary: robust estimates (Hodges–Lehmann, a bootstrap over blocks), and how much a treatment
-spreads against the baseline.
+For each comparison of the primary: a robust estimate (Hodges–Lehmann), and how much a treatment spreads against the
+baseline.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.robust import Instability, RobustEstimate, bootstraps, hodges_lehmann, instabilities
+from pgassay.analysis.robust import Instability, RobustEstimate, hodges_lehmann, instabilities
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.section import Brief, Part, Section, Table, Values
@@ -34,7 +34,6 @@ class Check:
 
     effect: Effect
     hodges_lehmann: RobustEstimate | None
-    bootstrap: RobustEstimate | None
     instability: Instability | None
 
 
@@ -42,14 +41,10 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
     """One for each of the primary's comparisons."""
     seen = findings.observations(findings.primary.name)
     unsteady = {each.place: each for each in instabilities(seen, findings.primary, findings.baseline)}
-    bounded = [judged.effect for judged in findings.verdicts if judged.effect.bounded]
-    resampled = dict(zip((each.place for each in bounded), bootstraps(bounded), strict=True))
-    found = []
-    for judged in findings.verdicts:
-        effect = judged.effect
-        robust = (hodges_lehmann(effect), resampled[effect.place]) if effect.bounded else (None, None)
-        found.append(Check(effect, *robust, unsteady.get(effect.place)))
-    return tuple(found)
+    effects = [judged.effect for judged in findings.verdicts]
+    return tuple(
+        Check(each, hodges_lehmann(each) if each.bounded else None, unsteady.get(each.place)) for each in effects
+    )
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
@@ -58,7 +53,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         {
             **check.effect.place._asdict(),
             "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
-            "bootstrap": check.bootstrap and asdict(check.bootstrap),
             "instability": check.instability and asdict(check.instability),
         }
         for check in found
@@ -69,19 +63,16 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
     agreed = []  # do other methods leave out no difference, as the verdict does or does not?
     for check in found:
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        kind = kinds[check.effect.place]
-        if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
-            apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
-            agreed.append(apart == (kind in _DECIDED))
+        robust, kind, none = check.hodges_lehmann, kinds[check.effect.place], check.effect.none
+        if robust is not None and kind in (*_DECIDED, Kind.UNRESOLVED):
+            agreed.append((robust.low > none or robust.high < none) == (kind in _DECIDED))
     count = words.counted(len(agreed), "comparison")
     yield Brief(f"other methods agree with the verdict in {sum(agreed)} of {count}" if agreed else "other estimates")
-    head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
+    head = ("treatment", "Hodges–Lehmann", "spread ÷ the baseline's")
     rows = [
         (
             check.effect.place.name,
             _robust(check.hodges_lehmann, check.effect, primary),
-            _robust(check.bootstrap, check.effect, primary),
             _spread(check.instability),
         )
         for check in found
