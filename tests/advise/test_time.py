@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, lines, proof
-from pgassay.advise.budget import BLOCKS_MIN, Turns
+from pgassay.advise import budget, lines
+from pgassay.advise.budget import Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.laboratory import usual_s
 from pgassay.advise.space import Configuration, Machine, Space, space_of
@@ -76,18 +76,6 @@ def test_lines_in_turns_are_as_many_trials_as_there_is_time_for() -> None:
         _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None)
         assert spent_s == pytest.approx(server.took_s["lines"]) == pytest.approx(server.trials * trial_s)
         assert spent_s <= asked.amounts.lines_s
-        _, spent_s = lines.of_what_did_better(asked, best, names, server, None, 64 * TRIAL_S)
-        assert spent_s <= 64 * TRIAL_S
-
-
-def test_the_lines_of_what_did_better_are_counted_as_they_are_played() -> None:
-    for other, trial_s in (("s1", TURNED_S), ("shared_buffers", TRIAL_S)):
-        asked = task(3600.0, replace(SPACE, start=SPACE.start.with_values({"s0": "16", other: "16"})))
-        taken, left = asked.space.default, asked.space.start.with_values({"s0": "1"})
-        arms = 1 + len({asked.space.start, taken, asked.space.rule_of_thumb, left})
-        proof_s = trial_s * BLOCKS_MIN * (1 + 2 * arms)
-        pairs_s = trial_s * 2 * budget.taken_pairs(2)
-        assert proof._least_s(asked, taken, left, {}) == pytest.approx(pairs_s + proof_s)
 
 
 def test_what_was_spent_before_is_gone_of_the_budget() -> None:

@@ -235,7 +235,6 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         1 + len(others),
         0 if others else len(_conditions(request)),
         len({space.start, space.default, usual}),
-        max(len(each.changes_from(space.start)) for each in (space.default, usual)),
         spent_s,
     )
     if spending.conditions and not request.robust and not _fits(spending.steps, space):
@@ -268,7 +267,6 @@ class Spending:
     objectives: int
     conditions: int
     references: int
-    taken: int
     spent_s: float = 0.0
     """What is gone of the budget."""
 
@@ -289,7 +287,6 @@ class Spending:
             objectives=self.objectives,
             conditions=self.conditions,
             references=self.references,
-            taken=self.taken,
             lines_max=budget.LINES_QUICK if self.quick else budget.LINES_MAX,
             turns=Turns(turned, self.turned_s) if self.turned_s and turned else None,
             spent_s=self.spent_s,

@@ -5,7 +5,6 @@ from math import ceil
 
 from pgassay.advise.robust import ARMS_MAX
 from pgassay.advise.screening import (
-    KNOWN_BY,
     SPARE,
     SPARE_APART,
     batches_needed,
@@ -30,8 +29,6 @@ REFERENCES = 3
 """The start, the default, the rule of thumb."""
 _PROOF_ARMS = 1 + REFERENCES
 """Along with the advice."""
-TAKEN_ARMS = _PROOF_ARMS + 1
-"""What the search had left, too."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
 """Of the time to spare; the rest is the confirmation's."""
 _ROBUST_SHARE = 0.05
@@ -74,8 +71,6 @@ class Least:
     lines_max: int = LINES_MAX
     """Lines that are put to the proof, unless the screening has shown more to help."""
     turns: Turns | None = None
-    taken_lines_s: float = 0.0
-    """Of telling the lines apart of what did better, and proving those that are left."""
     screening_s: float = 0.0
     search_share: float = _SEARCH_SHARE
     lines_share: float = _LINES_SHARE
@@ -99,8 +94,6 @@ class Amounts:
     """None where the budget is small."""
     takeover_s: float
     """None, and what does better is not taken, where there is no time."""
-    taken_lines_s: float
-    """None where that is too much of the time to spare: then there is only what the confirmation has not used."""
 
     @property
     def trial_s(self) -> float:
@@ -118,15 +111,13 @@ def amounts(
     conditions: int = 0,
     references: int = REFERENCES,
     turns: Turns | None = None,
-    taken: int | None = None,
     lines_max: int = LINES_MAX,
     spent_s: float = 0.0,
 ) -> Amounts:
     """The steps within a budget, of which `spent_s` is gone; raises `UsageError` where it is too small, and says what
     it needs.
 
-    `references` are how many different configurations start, default and rule of thumb are, and `taken` how many lines
-    they have at most: as many as there are settings, unless that is known.
+    `references` are how many different configurations start, default and rule of thumb are.
     """
     apart = settings - turns.settings if turns else 0
     if turns and not apart:  # then all that follows the screening is played in turns, too
@@ -143,10 +134,6 @@ def amounts(
             search_share=_SEARCH_SHARE_OF_POINTS, lines_share=0.0,
         )  # fmt: skip
     else:
-        taken_lines_s = 0.0
-        if references > 1:  # each in or out; what is left and without each of its lines; the rest, where lines went
-            of_pairs = 2 * taken_pairs(settings if taken is None else min(taken, settings))
-            taken_lines_s = trial_s * (of_pairs + BLOCKS_MIN * (2 * TAKEN_ARMS + LINES_MAX))
         least = Least(
             pairs,
             finalists,
@@ -158,7 +145,6 @@ def amounts(
             takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # and what was left
             lines_max=lines_max,
             turns=turns,
-            taken_lines_s=taken_lines_s,
             screening_s=screening_s,
         )
     finals = BLOCKS_MIN * (finalists + 1) if objectives == 1 < finalists else 0
@@ -172,11 +158,6 @@ def amounts(
             f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
         )
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
-
-
-def taken_pairs(lines: int) -> int:
-    """Pairs that tell so many lines of a configuration apart that was taken as a whole."""
-    return least_pairs(lines, KNOWN_BY) if lines else 0
 
 
 def screened_again(steps: Amounts, settings: int) -> Amounts | None:
@@ -201,8 +182,6 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     takeover_s = least.takeover_s if spare_s >= least.takeover_s else 0.0
     restores = spare_s - takeover_s >= 2 * least.restoration_s
     given_s = spare_s - takeover_s - (least.restoration_s if restores else 0.0)
-    taken_lines_s = least.taken_lines_s if takeover_s and given_s >= 2 * least.taken_lines_s else 0.0
-    given_s -= taken_lines_s
     robust_share = _ROBUST_SHARE if least.robust_s else 0.0
     return Amounts(
         least,
@@ -214,7 +193,6 @@ def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
         least.robust_s + given_s * robust_share,
         least.restoration_s if restores else 0.0,
         takeover_s,
-        taken_lines_s,
     )
 
 
@@ -248,7 +226,6 @@ def at_pace(steps: Amounts, took_s: float, times: float, turned_times: float) ->
         restoration_s=times * least.restoration_s,
         takeover_s=times * least.takeover_s,
         turns=replace(least.turns, trial_s=turned_times * least.turns.trial_s) if least.turns else None,
-        taken_lines_s=times * least.taken_lines_s,
     )
     needed_s = took_s + times * (steps.needed_s - least.screening_s)
     return _shared(slower, needed_s, max(0.0, steps.needed_s + steps.spare_s - needed_s))

@@ -22,8 +22,6 @@ from pgassay.study.units import canonical
 IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof, unless it is shown to help;
 and a level that gains less than this over the default is not worth a line of its own."""
-_LEVEL = 0.95
-"""Of the intervals of lines in and out, where no other configuration can be taken whose lines are looked at, too."""
 _PAIRS_A_LINE = 12
 """Of the trials of lines in and out at most: one or two lines take a run of the lab for each pair."""
 
@@ -138,25 +136,7 @@ def in_and_out(
     tell(f"trying {'; '.join(what)}")
     out = task.space.start.with_values(levels)
     plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
-    level = screening.FIRST_LEVEL if task.amounts.takeover_s else _LEVEL
-    return _measured(task, plan, laboratory, noted, level, "lines", 300)
-
-
-def of_what_did_better(
-    task: Task,
-    taken: Configuration,
-    names: Sequence[str],
-    laboratory: Laboratory,
-    noted: MutableSequence[Noted] | None,
-    budget_s: float,
-) -> tuple[tuple[Screened, ...], float]:
-    """What these lines do of a configuration that was taken as a whole, each in or out along with all its other ones.
-
-    It is the second family of lines that an advice looks at, so it has its part of the error rate of both.
-    """
-    most = min(_pairs_in(task, budget_s, names), _PAIRS_A_LINE * len(names))
-    plan = screening.plan_of_lines(task.space.start, taken, names, task.seed + 1, most, None, screening.KNOWN_BY)
-    return _measured(task, plan, laboratory, noted, screening.SECOND_LEVEL, "taken-lines", 400)
+    return _measured(task, plan, laboratory, noted)
 
 
 def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
@@ -170,9 +150,6 @@ def _measured(
     plan: screening.Plan,
     laboratory: Laboratory,
     noted: MutableSequence[Noted] | None,
-    level: float,
-    kind: str,
-    seed: int,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the pairs of a plan say, and their seconds; what may not be tried is `noted`."""
     spent_s = 0.0
@@ -185,9 +162,9 @@ def _measured(
         spent_s += len(tried) * task.trial_s(differing(tried[0], tried))
         return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
 
-    values = screened_pairs(task, plan, measure, kind, seed)
+    values = screened_pairs(task, plan, measure, "lines", 300)
     try:
-        return screening.effects(plan, screening.of_objective(values, 0), margin=task.margin, level=level), spent_s
+        return screening.effects(plan, screening.of_objective(values, 0), margin=task.margin), spent_s
     except UsageError:  # too many of them failed: nothing is shown
         return (), spent_s
 

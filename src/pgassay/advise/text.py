@@ -17,7 +17,6 @@ from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
-from pgassay.advise.proof import Apart
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Task
 from pgassay.advise.walk import Advice
@@ -142,11 +141,10 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
     yield from map(level_words, advice.levels)
     if advice.confirmed and advice.outdone:
-        by, kept = advice.outdone, sum(each.kept for each in advice.lines)
-        left = f"of its {counted(by.lines, 'line')} {kept} {'is' if kept == 1 else 'are'} left, "
+        by = advice.outdone
         yield (
-            f"the {by.by} was shown to do better than the lines of the search, and was taken:"
-            f" {ratio_interval(*inverted(by.found))} against them; {left if by.apart is Apart.DONE else ''}{by.apart}"
+            f"the {by.by} was shown to do better than the lines of the search, and was taken as a whole:"
+            f" {ratio_interval(*inverted(by.found))} against them"
         )
     yield from _removed(task, advice)
     if advice.idle:
@@ -280,8 +278,6 @@ def _of_one(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
             for each in advice.levels
         ],
         "outdone_by": advice.outdone.by if advice.outdone else None,
-        "outdone_lines": advice.outdone.apart.name if advice.outdone else None,
-        "taken_in_and_out": [screened_values(each, objectives) for each in advice.taken_in_and_out],
         "in_and_out": [screened_values(each, objectives) for each in advice.in_and_out],
         "known": [
             {**screened_values(each, objectives), "beside_lines": each.along_with == LINES} for each in advice.known
@@ -347,11 +343,7 @@ def setting_in(task: Task, name: str) -> Setting:
 def gain(line: Line, objective: str) -> str:
     """What a line earns: the configuration with it against that without it."""
     if line.taken_from:
-        said = "not tried by itself"
-        if line.screened:
-            found = line.screened
-            said = f"in and out along with its other lines {ratio_interval(found.effect, found.low, found.high)}"
-        return f"a line of the {line.taken_from}, which was shown to do better as a whole; {said}"
+        return f"a line of the {line.taken_from}, which was shown to do better as a whole; not tried by itself"
     if line.screened:
         by = "in and out along with the other lines" if line.screened.along_with == LINES else "by the screening"
         return f"shown {by} ({screened_words(line.screened)}); in the confirmation {without(line)}"

@@ -18,7 +18,7 @@ from pgassay.advise.failures import Failure, Noted, gathered, lowered
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
-from pgassay.advise.proof import CONFIRMATION, Answer, Evidence, Outdone, Proved, answered, proved, shares
+from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, answered, proved
 from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
@@ -85,8 +85,6 @@ class Advice:
     """Lines of which the search's level was set against the usual one."""
     outdone: Outdone | None = None
     """What was shown to do better than the search's lines, and is recommended instead."""
-    taken_in_and_out: tuple[Screened, ...] = ()
-    """Effects of its lines, each in or out along with its other ones."""
     refused: tuple[Failure, ...] = ()
     """What was refused or failed on the way."""
 
@@ -208,14 +206,13 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
     given_s = left.confirmation_s + left.lines_s
     if earned == start:
         against = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
-        answer = Answer(Proved((), None, {}, against.get(start), WHOLE))
+        proof, outdone = Proved((), None, {}, against.get(start), WHOLE), None
     else:
         gain = gain if process is None else process.gains(earned)[0]
-        candidate = proved(task, earned, why, laboratory, tell, shares(task, given_s))
+        candidate = proved(task, earned, why, laboratory, tell, given_s)
         trial_s = task.trial_s([each.name for each in found.space.dimensions])
         given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, found.space.size, trial_s)
-        answer = answered(task, candidate, Evidence(screened, tried, noted), laboratory, tell, given_s)
-    proof = answer.proved
+        proof, outdone = answered(task, candidate, laboratory, tell, given_s)
     known = {each.name for each in levels} | {each.name for each in proof.lines}
     advice = replace(
         nothing,
@@ -230,8 +227,7 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
         study=proof.study,
         kept=laboratory.kept(proof.study) if proof.proof else (),
         levels=tuple(levels),
-        outdone=answer.outdone,
-        taken_in_and_out=answer.tried,
+        outdone=outdone,
     )
     if not advice.confirmed or advice.recommended is None:
         return advice
