@@ -22,12 +22,10 @@ from benchmarks.validity.rates import Rates
 from benchmarks.validity.steadiness import (
     FALSE_ALARM_MAX,
     KNOWN_LENGTHS,
-    LENGTHS,
     Alarm,
     Found,
     broken_alarm,
     broken_known_power,
-    broken_power,
 )
 
 
@@ -155,17 +153,14 @@ def _print_steadiness(found: Callable[[str], Iterable[Any]], numbers: Numbers) -
     def rows(table: str) -> Iterator[Any]:
         return chain.from_iterable(found(table))
 
-    broken = _print_alarms("by their seconds", LENGTHS, rows("alarms"), numbers.studies)
-    print("\ncheckpoint-like dips found, period right within a fifth")
-    broken += _print_power((each, broken_power(each)) for each in rows("power"))
-    broken += _print_alarms("by their checkpoints", KNOWN_LENGTHS, rows("known alarms"), numbers.known)
+    broken = _print_alarms(rows("known alarms"), numbers.known)
     print("\ncheckpoint-like dips found where their beginnings are known, to a second")
     return broken + _print_power((each, broken_known_power(each)) for each in rows("known power"))
 
 
-def _print_alarms(how: str, lengths: Sequence[int], found: Iterable[Alarm], trials: int) -> int:
-    print(f"\ntrials without cycles called cyclic {how}, {trials} of each kind (at most {100 * FALSE_ALARM_MAX:.0f} %)")
-    print("kind           " + "".join(f"{seconds:>7} s" for seconds in lengths))
+def _print_alarms(found: Iterable[Alarm], trials: int) -> int:
+    print(f"\ntrials without cycles called cyclic, {trials} of each kind (at most {100 * FALSE_ALARM_MAX:.0f} %)")
+    print("kind           " + "".join(f"{seconds:>7} s" for seconds in KNOWN_LENGTHS))
     rows: dict[str, list[Alarm]] = {}
     for alarm in found:
         rows.setdefault(alarm.kind, []).append(alarm)

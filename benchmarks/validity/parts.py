@@ -20,12 +20,8 @@ from benchmarks.validity.rates import rates
 from benchmarks.validity.steadiness import (
     KNOWN_LENGTHS,
     KNOWN_WINDOWS,
-    LENGTHS,
-    POWER_LENGTHS,
-    alarms_at,
     known_alarms_at,
     known_power_at,
-    power_at,
 )
 
 HOSTS_MOST = 4000
@@ -79,8 +75,6 @@ def parts(cells: str, numbers: Numbers) -> dict[str, list[Part]]:
         "noises": [Part(noise_row, (cell, numbers.noises, seed)) for cell in noise_cells()],
         "hosts": [Part(host_row, (cell, numbers.hosts, seed)) for cell in host_cells()],
         "answers": [Part(answer, (row, many, seed)) for row in range(len(ASKED))],
-        "alarms": [Part(alarms_at, (seconds, many, seed)) for seconds in LENGTHS],
-        "power": [Part(power_at, (seconds, numbers.cyclic, seed)) for seconds in POWER_LENGTHS],
         "known alarms": [Part(known_alarms_at, (seconds, numbers.known, seed)) for seconds in KNOWN_LENGTHS],
         "known power": [Part(known_power_at, (*window, numbers.cyclic, seed)) for window in KNOWN_WINDOWS],
         "cuts": [Part(wrong_bounds, (cell, many, seed)) for cell in CUT_CELLS],

@@ -1,8 +1,7 @@
 """How often a series without cycles is called cyclic, and how often checkpoints' cycles are found.
 
 Simulated seconds of transactions: noise with and without memory, walks, steps, warm-ups, drift and stalls for the false
-alarms; dips that recover, as after a checkpoint, with wandering periods for the power. The same again where it is known
-when checkpoints began, which takes fewer cycles.
+alarms; dips that recover, as after a checkpoint, with wandering periods for the power. When checkpoints began is known.
 """
 
 from collections.abc import Iterator
@@ -13,19 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from pgassay.analysis.steadiness import FALSE_ALARM, TOLERANCE, cycles, repetition
+from pgassay.analysis.steadiness import FALSE_ALARM, TOLERANCE, repetition
 
 Floats = npt.NDArray[np.float64]
 
-LENGTHS = (60, 120, 300, 900)
 FALSE_ALARM_MAX = 2 * FALSE_ALARM
 POWER_LEAST = 0.9
 """Of cycles as deep as `JUDGED`, from as many on in the window."""
-JUDGED = (0.3, 0.03, 0.0, 7)
-KNOWN_FROM = 4
-"""Of cycles as deep as that, whose beginnings are known, so few are enough; two are found in four of five windows."""
+JUDGED = (0.3, 0.03, 0.0, 4)
+"""Two are found in four of five windows."""
 KNOWN_LENGTHS = (66, 120, 300)
-POWER_LENGTHS = (120, 300, 900)
 KNOWN_WINDOWS = ((66, 2), (120, 2), (120, 4), (300, 2), (300, 4), (300, 10))
 """Seconds, and cycles in them."""
 _WARM_UP_S = 300
@@ -75,17 +71,11 @@ def steady(rng: np.random.Generator, trials: int, seconds: int) -> Iterator[tupl
     yield "stalls", noise() - 0.5 * (rng.uniform(size=(trials, seconds)) < 1 / 60)
 
 
-def dips(
-    rng: np.random.Generator, trials: int, seconds: int, period_s: float, depth: float, memory: float, noise: float
-) -> Floats:
-    """Sudden dips that recover within a third of the period; each cycle's length wanders by 5 %."""
-    return dips_and_starts(rng, trials, seconds, period_s, depth, memory, noise)[0]
-
-
 def dips_and_starts(
     rng: np.random.Generator, trials: int, seconds: int, period_s: float, depth: float, memory: float, noise: float
 ) -> tuple[Floats, list[list[float]]]:
-    """The same, and when each dip inside the window began (s)."""
+    """Sudden dips that recover within a third of the period, each cycle's length wandering by 5 %; and when each dip
+    inside the window began (s)."""
     starts: list[list[float]] = []
     found = 1.0 + remembering(rng, trials, seconds, memory, noise)
     for row in found:
@@ -100,49 +90,9 @@ def dips_and_starts(
     return found, starts
 
 
-def called(seconds: Floats) -> npt.NDArray[np.bool_]:
-    """Which are called cyclic by their seconds."""
-    found = cycles(seconds)
-    return (found.chance < FALSE_ALARM) & (found.swing >= TOLERANCE)
-
-
-def alarms_at(seconds: int, trials: int, seed: int) -> list[Alarm]:
-    """False alarms of every kind in windows of one length."""
-    series = steady(np.random.default_rng([seed, seconds]), trials, seconds)
-    return [Alarm(kind, seconds, float(called(each).mean())) for kind, each in series]
-
-
-def alarms(trials: int, seed: int) -> Iterator[Alarm]:
-    """Of every length."""
-    for seconds in LENGTHS:
-        yield from alarms_at(seconds, trials, seed)
-
-
-def power_at(seconds: int, trials: int, seed: int) -> list[Found]:
-    """Cycles found in windows of one length, from three in a window to twenty."""
-    rng, found = np.random.default_rng([seed, seconds, 1]), []
-    for many in (3.0, 4.0, 5.0, 7.0, 10.0, 20.0):
-        period_s = seconds / many
-        if not 12 <= period_s <= 300:
-            continue
-        for depth in (0.1, 0.3):
-            for memory, noise in ((0.0, 0.03), (0.5, 0.05)):
-                series = dips(rng, trials, seconds, period_s, depth, memory, noise)
-                right = called(series) & (np.abs(cycles(series).period_s / period_s - 1.0) < 0.2)
-                found.append(Found(many, seconds, depth, noise, memory, float(right.mean())))
-    return found
-
-
 def broken_alarm(alarm: Alarm, trials: int) -> bool:
     """More than `FALSE_ALARM_MAX`, by more than three standard errors?"""
     return alarm.share > FALSE_ALARM_MAX + 3.0 * sqrt(FALSE_ALARM_MAX * (1.0 - FALSE_ALARM_MAX) / trials)
-
-
-def broken_power(found: Found) -> bool:
-    """Deep cycles in usual noise, seven of them or more, and yet not found?"""
-    depth, noise, memory, many = JUDGED
-    judged = found.depth >= depth and found.noise <= noise and found.memory <= memory and found.cycles >= many
-    return judged and found.share < POWER_LEAST
 
 
 def regular(rng: np.random.Generator, trials: int, seconds: int, many: int) -> list[list[float]]:
@@ -194,6 +144,6 @@ def known_power(trials: int, seed: int) -> Iterator[Found]:
 
 def broken_known_power(found: Found) -> bool:
     """Deep cycles in usual noise whose beginnings are known, and yet not found?"""
-    depth, noise, memory, _ = JUDGED
-    judged = found.depth >= depth and found.noise <= noise and found.memory <= memory and found.cycles >= KNOWN_FROM
+    depth, noise, memory, many = JUDGED
+    judged = found.depth >= depth and found.noise <= noise and found.memory <= memory and found.cycles >= many
     return judged and found.share < POWER_LEAST

@@ -16,7 +16,6 @@ FLAT = noisy(np.full(300, 1000.0))
 WARMING = noisy(np.where(S < 60, 700.0, 1000.0))
 SLOWING = noisy(np.where(S < 60, 1300.0, 1000.0))
 DRIFTING = noisy(1000.0 - 1.5 * S)
-CYCLIC = noisy(1000.0 + 150.0 * np.sign(np.sin(2 * np.pi * S / 60)))
 UNSETTLED = noisy(np.select([S < 100, S < 220], [1000.0, 600.0], 900.0))
 
 
@@ -27,7 +26,6 @@ UNSETTLED = noisy(np.select([S < 100, S < 220], [1000.0, 600.0], 900.0))
         (WARMING, Steadiness.WARMING),
         (SLOWING, Steadiness.SLOWING),
         (DRIFTING, Steadiness.DRIFTING),
-        (CYCLIC, Steadiness.CYCLIC),
         (UNSETTLED, Steadiness.UNSETTLED),
     ],
 )
@@ -35,12 +33,11 @@ def test_each_kind_is_told(series: np.ndarray, kind: Steadiness) -> None:
     assert classify(series).kind is kind
 
 
-def test_where_it_is_steady_and_how_long_a_cycle_is() -> None:
+def test_where_it_is_steady() -> None:
     assert classify(FLAT).steady_from_s == 0
     warming = classify(WARMING)
     assert warming.steady_from_s == pytest.approx(60, abs=5)
     assert [mean for _, mean in warming.levels] == [pytest.approx(700, rel=0.02), pytest.approx(1000, rel=0.02)]
-    assert classify(CYCLIC).period_s == pytest.approx(60, abs=5)
     assert classify(DRIFTING).steady_from_s is None
 
 

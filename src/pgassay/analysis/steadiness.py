@@ -2,13 +2,9 @@
 
 Classes after Barrett et al. (OOPSLA 2017, "Virtual machine warmup blows hot and cold"), by levels between change
 points. Cyclic is a database's own class: checkpoints come and go, and a window has to cover whole cycles of them.
-Cycles are looked for in the seconds themselves, two or three of them with the help of the moments at which checkpoints
-began (both in `cycles`). Levels that come back prove nothing: noise with a long memory gives them in one trial of five.
-
-`cycles` searches for a period in many series at once; `repetition` asks whether one series repeats itself in step with
-cycles whose beginnings are known (each checkpoint's start was seen), for which two cycles are enough. Simulated false
-alarms and power are in benchmarks/validity and in docs/statistics.md.
-
+`repetition` asks whether a series repeats itself in step with cycles whose beginnings are known (each start of a
+checkpoint was seen), for which two cycles are enough. Levels that come back prove nothing: noise with a long memory
+gives them in one trial of five. Simulated false alarms and power: benchmarks/validity, docs/statistics.md.
 """
 
 from collections.abc import Sequence
@@ -26,102 +22,6 @@ from pgassay.analysis.seconds import BATCH_S, MISSING_MAX, batches, bridge_gaps,
 
 FALSE_ALARM = 0.01
 """Nominal; at most twice that for noise with memory, walks, steps, drift and stalls."""
-
-PERIOD_MIN_S = 10
-"""Shorter cycles are none of checkpoints, and average out within any window."""
-_CYCLES_MIN = 2.5
-"""Fewer in a window cannot be distinguished from a drift; from four on the test has power."""
-_FINER = 2
-"""Frequencies tried for each independent one."""
-_OCTAVES = 2.5
-"""Neighbours: from a peak's frequency divided by this to as many times it, and at least `_LEAST_ABOVE` above it."""
-_LEAST_ABOVE = 6
-_APART = 1.25
-"""Ordinates so near to the peak, or to its first overtone, belong to it."""
-_ROWS_AT_ONCE = 4_000_000
-
-
-@dataclass(frozen=True)
-class Cycles:
-    """Of each trial, shape (trials,): the chance of so high a peak without cycles, its period, and the swing.
-
-    `swing` is from peak to trough of the sine at the period, as a share of the mean.
-    """
-
-    chance: Floats
-    period_s: Floats
-    swing: Floats
-
-
-def cycles(seconds: Floats) -> Cycles:
-    """Search for a period in series of equal length without gaps, shape (trials, seconds).
-
-    A test on the periodogram: Fisher's idea (Proc. Royal Society A 125, 1929), made local. After whitening with the
-    series' own first-order autocorrelation, the highest ordinate is set against its neighbours, so that slow or
-    coloured noise of another kind than assumed raises both.
-    """
-    trials, length = seconds.shape
-    step = max(1, _ROWS_AT_ONCE // max(1, length))
-    parts = [_cycles(seconds[begin : begin + step]) for begin in range(0, trials, step)]
-    if not parts:
-        return Cycles(np.ones(0), np.zeros(0), np.zeros(0))
-    columns = zip(*((part.chance, part.period_s, part.swing) for part in parts), strict=True)
-    return Cycles(*(np.concatenate(column) for column in columns))
-
-
-def _cycles(seconds: Floats) -> Cycles:
-    trials, length = seconds.shape
-    first, last = int(np.ceil(_CYCLES_MIN * _FINER)), _FINER * length // PERIOD_MIN_S
-    if last < first:
-        return Cycles(np.ones(trials), np.full(trials, np.nan), np.zeros(trials))
-    mean = seconds.mean(axis=1, keepdims=True)
-    rest = seconds - mean
-    places = np.arange(length) - (length - 1) / 2
-    rest = rest - (rest @ places / (places @ places))[:, None] * places
-    power = np.abs(np.fft.rfft(rest, _FINER * length, axis=1)) ** 2 / length
-    tried = np.arange(first, last + 1)
-    chances = _chances(power / _expected(rest, power.shape[1]), tried)
-    best = chances.argmin(axis=1)
-    rows = np.arange(trials)
-    chance = -np.expm1((last - first + 1) * np.log1p(-np.minimum(chances[rows, best], 1.0 - 1e-12)))
-    near = np.clip(tried[best][:, None] + np.arange(-_FINER, _FINER + 1), first, last)
-    peak = near[rows, power[rows[:, None], near].argmax(axis=1)]  # a clean one leaks, and its slope may look rarer
-    swing = 4.0 * np.sqrt(power[rows, peak] / length)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.nan_to_num(swing / np.abs(mean[:, 0]), posinf=0.0)
-    return Cycles(chance, _FINER * length / peak, share)
-
-
-def _expected(rest: Floats, count: int) -> Floats:
-    """The shape of an autoregressive spectrum of order one, its coefficient corrected for the length of the series."""
-    length = rest.shape[1]
-    squares = np.maximum((rest * rest).sum(axis=1), 1e-300)
-    memory = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares
-    memory = np.clip(memory + (1.0 + 4.0 * memory) / length, 0.0, 0.98)[:, None]
-    turns = np.cos(2.0 * np.pi * np.arange(count) / (_FINER * length))
-    return np.asarray(1.0 / (1.0 + memory**2 - 2.0 * memory * turns), dtype=np.float64)
-
-
-def _chances(power: Floats, tried: npt.NDArray[np.intp]) -> Floats:
-    """For each frequency tried: the chance of so high an ordinate among its neighbours, all exponential alike."""
-    independent = power[:, ::_FINER]
-    sums = np.concatenate((np.zeros((len(power), 1)), independent.cumsum(axis=1)), axis=1)
-    at = tried / _FINER
-    low = np.maximum(1, np.ceil(at / _OCTAVES)).astype(np.intp)
-    high = np.maximum(np.floor(at * _OCTAVES), np.floor(at + _LEAST_ABOVE)).astype(np.intp)
-    high = np.minimum(high, independent.shape[1] - 1)
-    total, count = sums[:, high + 1] - sums[:, low], high + 1 - low
-    for centre in (at, 2.0 * at):
-        begin = np.maximum(low, np.ceil(centre - _APART)).astype(np.intp)
-        end = np.maximum(np.minimum(high, np.floor(centre + _APART)).astype(np.intp) + 1, begin)
-        end = np.minimum(end, sums.shape[1] - 1)
-        begin = np.minimum(begin, end)
-        total, count = total - (sums[:, end] - sums[:, begin]), count - (end - begin)
-    count = np.maximum(count, 1)
-    mean = total / count
-    floor = 1e-12 * sums[:, [-1]] + 1e-300  # nothing but rounding apart from the peak: as good as a peak of that height
-    return np.asarray((1.0 + power[:, tried] / np.maximum(mean, floor) / count) ** -count, dtype=np.float64)
-
 
 CYCLES_MIN = 2
 """Whole cycles in the series, below which nothing can repeat itself."""
@@ -254,40 +154,37 @@ def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
     """
     series = np.asarray(seconds, dtype=np.float64)[None, :]
     found = classify_all(series)[0]
-    if not len(starts_s) or found.kind in (Steadiness.CYCLIC, Steadiness.UNKNOWN):
+    if not len(starts_s) or found.kind is Steadiness.UNKNOWN:
         return found
     known = repetition(bridge_gaps(series)[0][0], starts_s)
+    # A real cycle that moves nothing is of no interest, however certain it is.
     if known is None or known.chance >= FALSE_ALARM or known.swing < TOLERANCE:
         return found
     return replace(found, kind=Steadiness.CYCLIC, steady_from_s=None, period_s=known.period_s)
 
 
 def classify_all(seconds: Floats) -> tuple[Course, ...]:
-    """The classes of many series of equal length, shape (trials, seconds); NaN where a second is missing."""
+    """The classes of many series of equal length, shape (trials, seconds); NaN where a second is missing.
+
+    None is called cyclic: that takes the moments at which checkpoints began.
+    """
     filled, missing = bridge_gaps(seconds)
     means = batches(filled).means
-    repeats = cycles(filled)
-    # A real cycle that moves nothing is of no interest, however certain it is.
-    cyclic = (repeats.chance < FALSE_ALARM) & (repeats.swing >= TOLERANCE)
-    periods = np.where(cyclic, repeats.period_s, np.nan).tolist()
     sums = np.concatenate((np.zeros((len(means), 1)), means.cumsum(axis=1)), axis=1).tolist()
     found = []
     for trial, (starts, share) in enumerate(zip(changes(means), missing.tolist(), strict=True)):
         if means.shape[1] < LEAST_BATCHES or share > MISSING_MAX:
             found.append(Course(Steadiness.UNKNOWN, (), None, None, share))
         else:
-            found.append(_course(means[trial], sums[trial], (0, *starts), share, periods[trial]))
+            found.append(_course(means[trial], sums[trial], (0, *starts), share))
     return tuple(found)
 
 
-def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: float, period_s: float) -> Course:
-    """`period_s` is that of the cycle that the seconds show, NaN for none."""
+def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: float) -> Course:
     count = len(means)
     edges = (*starts, count)
     values = [(sums[end] - sums[begin]) / (end - begin) for begin, end in pairwise(edges)]
     levels = tuple((begin * BATCH_S, value) for begin, value in zip(starts, values, strict=True))
-    if isfinite(period_s):
-        return Course(Steadiness.CYCLIC, levels, None, period_s, missing)
     steady = 0 if len(values) == 1 else _steady_from(sums, starts, values)
     if steady == 0:
         return Course(Steadiness.FLAT, levels, 0, None, missing)
