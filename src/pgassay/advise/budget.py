@@ -97,7 +97,6 @@ class Amounts:
 
     @property
     def trial_s(self) -> float:
-        """How long a trial is expected to take."""
         return self.least.trial_s
 
 
@@ -249,12 +248,10 @@ def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> f
 
 
 def left_out(steps: Amounts, arms: int) -> int:
-    """How many lines may be left out in the confirmation of points, along with so many arms."""
     return max(0, _trials(steps) // POINT_BLOCKS - arms)
 
 
 def blocks_of(steps: Amounts, arms: int) -> int:
-    """Blocks of the confirmation of points, of so many arms: all that there is time for."""
     return max(BLOCKS_MIN, min(BLOCKS_MAX, _trials(steps) // arms))
 
 

@@ -97,7 +97,6 @@ def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Spac
 
 
 def put_back_in_turn(rest: Configuration, lines: tuple[Line, ...]) -> dict[str, Configuration]:
-    """The rest with each of the lines that went, by the setting's name."""
     return {each.name: rest.with_values({each.name: each.value}) for each in lines if not each.kept}
 
 
@@ -126,5 +125,4 @@ def kept_together(lines: tuple[Line, ...], shown: Collection[str]) -> tuple[Line
 
 
 def reduced(start: Configuration, lines: tuple[Line, ...]) -> Configuration:
-    """The start with the lines that stay."""
     return start.with_values({each.name: each.value for each in lines if each.kept})

@@ -57,7 +57,6 @@ def _found(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> 
 
 
 def known_values(name: str) -> dict[str, Any]:
-    """What is known of a setting without an advice, for scripts."""
     setting = known_settings()[name]
     return {
         "name": name, "default": setting.default, "low": setting.low or None, "high": setting.high or None,
@@ -68,7 +67,6 @@ def known_values(name: str) -> dict[str, Any]:
 
 
 def values(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, Any]:
-    """What an advice found of a setting, for scripts."""
     return {
         "name": name,
         "not_tried": task.space.left_out.get(name),

@@ -99,7 +99,6 @@ def sentences(failures: Sequence[Failure]) -> Iterator[str]:
 
 
 def table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
-    """The same for a page, folded; none where nothing was."""
     rows = [[_what(each), each.cause.value, _short(each.why), often(each)] for each in failures]
     shown = Table(["what", "what became of it", "why", "how often"], rows, texts=True)
     title = f"Refused or failed: {counted(len(rows), 'reason')}"
@@ -107,7 +106,6 @@ def table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
 
 
 def values(failures: Sequence[Failure]) -> list[dict[str, Any]]:
-    """The same for scripts."""
     return [
         {
             "changes": dict(each.changes), "configurations": each.configurations, "cause": each.cause.value,
@@ -118,7 +116,6 @@ def values(failures: Sequence[Failure]) -> list[dict[str, Any]]:
 
 
 def often(failure: Failure) -> str:
-    """How often: in trials, or of how many configurations."""
     tried = failure.cause in (Cause.FAILED, Cause.LIMIT)
     return counted(failure.times, "trial") if tried else counted(failure.configurations, "configuration")
 

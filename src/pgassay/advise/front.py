@@ -73,7 +73,6 @@ def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
 
 
 def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
-    """Those that no other one dominates."""
     return [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
 
 
@@ -299,5 +298,4 @@ def _gain(effect: Effect, higher: bool) -> float:
 
 
 def helps(effect: Effect, higher: bool) -> bool:
-    """Is it shown to be an improvement, where more is better or less?"""
     return effect.bounded and (effect.low > effect.none if higher else effect.high < effect.none)

@@ -77,11 +77,9 @@ class Setting:
 
     @property
     def factor(self) -> str:
-        """Its name in a study."""
         return factor_name(self.name)
 
     def of_version(self, major: int) -> "Setting":
-        """The setting with the default of this major version."""
         later = [default for version, default in sorted(self.later) if version <= major]
         return replace(self, default=later[-1]) if later else self
 
@@ -102,7 +100,6 @@ class Setting:
 
 
 def factor_name(name: str) -> str:
-    """What a study calls a dimension of this name."""
     return name if name.startswith(NO_SETTINGS) else f"{SERVER}{name}"
 
 
@@ -169,7 +166,6 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 
 
 def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
-    """A name for which there is no knowledge."""
     return UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
 
 

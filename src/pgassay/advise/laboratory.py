@@ -275,7 +275,6 @@ class RealLaboratory:
                 known = {**known, **new}
 
     def _check(self, wanted: Document) -> None:
-        """Raise what a run would be refused with; nothing is measured."""
         with bench_of(self.options) as bench:
             prepare(resolve_arms(write_study("advise", wanted).study, bench.site()), bench)
 
@@ -375,7 +374,6 @@ class Refused:
 
 
 def refused_in(folder: Path) -> Mapping[Configuration, str]:
-    """What was refused in this folder so far."""
     path = folder / REFUSED_FILE
     if not path.exists():
         return {}
@@ -383,7 +381,6 @@ def refused_in(folder: Path) -> Mapping[Configuration, str]:
 
 
 def keep_refused(folder: Path, refused: Mapping[Configuration, str]) -> None:
-    """Add to it what was found now."""
     found = [Refused(each, why) for each, why in {**refused_in(folder), **refused}.items()]
     (folder / REFUSED_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
 

@@ -46,7 +46,6 @@ def shown(task: Task, best: Configuration, screened: Sequence[Screened]) -> dict
 
 
 def helps(task: Task, found: Screened, value: str) -> bool:
-    """Has a screening shown that this level of a setting helps?"""
     return shown_to_help(task.space, found, value, higher=task.more[found.objective])
 
 
@@ -140,7 +139,6 @@ def in_and_out(
 
 
 def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
-    """How many pairs that differ in these settings there is time for."""
     trial_s = task.trial_s(names)
     return int(budget_s / trial_s / 2) if trial_s else 0
 

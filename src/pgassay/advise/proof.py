@@ -90,13 +90,11 @@ def proved(
 
 
 def references(task: Task) -> dict[str, Configuration]:
-    """What a candidate is proved against, by name."""
     usual = within(task.space.dimensions, task.space.rule_of_thumb, task.limits)
     return {START: task.space.start, DEFAULT: task.space.default, RULE: usual}
 
 
 def worse(found: Compared | None) -> bool:
-    """Was it shown to be worse, or not to work?"""
     return found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
 
 

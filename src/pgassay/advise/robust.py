@@ -39,12 +39,10 @@ class Condition:
 
     @property
     def name(self) -> str:
-        """For readers: `8 clients`, `scale 100`."""
         return amount(self.varied, self.tried)
 
 
 def amount(varied: str, value: float) -> str:
-    """So many clients, or a rate or scale."""
     text = format_number(value)
     if varied == CLIENTS:
         return f"{text} client{'' if value == 1 else 's'}"
@@ -186,7 +184,6 @@ def _found(tried: Tried, objective: str) -> str:
 
 
 def table(tried: Sequence[Tried], objective: str) -> Table | None:
-    """A row for each condition; None where none was tried."""
     rows = []
     for each in tried:
         found = [each.against.get(name) for name in (START, DEFAULT)]
@@ -204,7 +201,6 @@ def _standing(tried: Tried) -> str:
 
 
 def values(tried: Sequence[Tried]) -> list[dict[str, Any]]:
-    """For scripts, a table for each condition."""
     return [
         {
             "varied": each.condition.varied, "usual": each.condition.usual, "tried": each.condition.tried,
@@ -216,5 +212,4 @@ def values(tried: Sequence[Tried]) -> list[dict[str, Any]]:
 
 
 def compared_values(found: Compared) -> Mapping[str, Any]:
-    """Effect and verdict of one comparison."""
     return {"verdict": found.verdict.kind.value, "text": found.verdict.text, **effect_values(found.effect)}

@@ -83,7 +83,6 @@ class Pair:
 
     @property
     def signed(self) -> tuple[tuple[tuple[int, ...], Configuration], ...]:
-        """Both with their signs."""
         return (self.signs, self.row), (tuple(-each for each in self.signs), self.mirror)
 
 
@@ -198,12 +197,10 @@ def hiding(plan: Plan, values: Measured) -> tuple[Screened, ...]:
 
 
 def _left(x: Floats, y: Floats) -> float:
-    """The sum of squares that a fit leaves."""
     return float(np.sum((y - x @ np.linalg.lstsq(x, y, rcond=None)[0]) ** 2))
 
 
 def better_levels(found: Sequence[Screened], *, higher: bool) -> dict[str, str]:
-    """The better one of the two levels of each."""
     return {each.name: each.far if (each.effect > 1) == higher else each.start for each in found}
 
 
@@ -219,7 +216,6 @@ def plan_beside(
 
 
 def joined(first: Plan, second: Plan) -> Plan:
-    """Both after each other."""
     names = (*first.names, *(each for each in second.names if each not in first.names))
     return Plan(names, {**first.levels, **second.levels}, (*first.pairs, *second.pairs))
 
@@ -301,7 +297,6 @@ def _levels(space: Space, limits: Limits) -> dict[str, tuple[str, str]]:
 
 
 def of_objective(values: Sequence[Mapping[Configuration, tuple[float, ...] | None]], number: int) -> Measured:
-    """The values of one objective."""
     return tuple({each: None if value is None else value[number] for each, value in pair.items()} for pair in values)
 
 

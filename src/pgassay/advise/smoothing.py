@@ -74,7 +74,6 @@ class Smoothed:
         return np.round(found, _GAIN_DIGITS)
 
     def gain(self, configuration: Configuration) -> float:
-        """The expected log-ratio to the start."""
         at = _place(self.space, configuration)[None, :]
         near = _anchored(at, self.points, self.origin, self.scale, self.lengths)
         return round(float((near @ self.weights)[0]), _GAIN_DIGITS)
@@ -154,11 +153,9 @@ class Expected:
 
     @property
     def space(self) -> Space:
-        """Whose configurations it knows."""
         return self.processes[0].space
 
     def gains(self, configuration: Configuration) -> Gains:
-        """What is expected of a configuration."""
         return tuple(each.gain(configuration) for each in self.processes)
 
     def hopes(self, configurations: Sequence[Configuration], spreads: float, weights: Gains) -> list[float]:
@@ -188,7 +185,6 @@ def expected(space: Space, batches: Batches) -> Expected | None:
 
 
 def by_configuration(batches: Batches) -> dict[Configuration, list[Gains | None]]:
-    """What was seen of each configuration."""
     found: dict[Configuration, list[Gains | None]] = {}
     for batch in batches:
         for each, gains in batch:
@@ -328,7 +324,6 @@ class Held:
 
     @property
     def broken(self) -> bool:
-        """Does it break one?"""
         return any(each < 0 for each in self.slacks)
 
 
@@ -403,7 +398,6 @@ class Keeping:
         return found
 
     def probability(self, configuration: Configuration) -> float:
-        """Of one."""
         [found] = self.probabilities([configuration])
         return found
 

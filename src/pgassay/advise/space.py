@@ -57,11 +57,9 @@ class Configuration:
 
     @cached_property
     def key(self) -> tuple[tuple[str, str], ...]:
-        """What two configurations are compared by."""
         return tuple(sorted((name, canonical(value)) for name, value in self.values.items()))
 
     def with_values(self, values: Mapping[str, str]) -> "Configuration":
-        """The configuration with these values instead."""
         return Configuration({**self.values, **values})
 
     def changes_from(self, start: "Configuration") -> dict[str, str]:
@@ -86,7 +84,6 @@ class Dimension:
 
     @property
     def name(self) -> str:
-        """The setting's."""
         return self.setting.name
 
     @property
@@ -117,7 +114,6 @@ class Space:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def dimension(self, name: str) -> Dimension:
-        """The dimension of a setting; raises `UsageError` where it has none."""
         for each in self.dimensions:
             if each.name == name:
                 return each
@@ -130,7 +126,6 @@ class Space:
 
     @property
     def size(self) -> int:
-        """How many configurations it has."""
         return prod(len(each.levels) for each in self.dimensions)
 
     def seen_in(self, names: Collection[str], configuration: Configuration) -> Configuration:
@@ -307,7 +302,6 @@ class Limits:
     """Sorts and hashes that a process may have at a time."""
 
     def bytes_of(self, configuration: Configuration) -> int:
-        """The memory that a server of this configuration has."""
         return min(self.memory_bytes, limit_bytes(configuration.values.get(MEMORY, "")))
 
 
@@ -338,7 +332,6 @@ def objections(configuration: Configuration, limits: Limits) -> Iterator[str]:
 
 
 def allowed(configuration: Configuration, limits: Limits) -> bool:
-    """May it be tried?"""
     return next(objections(configuration, limits), None) is None
 
 

@@ -41,7 +41,6 @@ class Question:
 
     @property
     def objectives(self) -> tuple[str, ...]:
-        """All of them, the first first."""
         return (self.objective, *self.others)
 
 
@@ -101,7 +100,6 @@ def document(
 
 
 def at_conditions(study: Document, conditions: Sequence[Condition]) -> Document:
-    """The same study at each of the conditions."""
     varied = {name for each in conditions for name, _ in each.levels}
     return {
         **study,
@@ -217,11 +215,9 @@ class Task:
 
     @property
     def more(self) -> tuple[bool, ...]:
-        """Is more better, of each objective?"""
         return (self.higher, *self.others)
 
     def gains(self, ratios: tuple[float, ...] | None) -> Gains | None:
-        """The logarithms of ratios, higher is better."""
         return None if ratios is None else self.turned_round(tuple(map(log, ratios)))
 
     def turned_round(self, gains: Gains) -> Gains:

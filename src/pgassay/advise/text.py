@@ -45,7 +45,6 @@ def auto_confs(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[st
 
 
 def point_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
-    """The lines of a point for postgresql.auto.conf."""
     head = f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n"
     changes = point.configuration.changes_from(task.space.start)
     return head + "".join(
@@ -60,7 +59,6 @@ def _conf_line(task: Task, name: str, value: str, why: str) -> str:
 
 
 def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> str:
-    """All of it, for a terminal."""
     lines = [headline(advice, objectives), ""]
     if advice.points:
         lines += _points_text(task, advice, objectives)
@@ -184,7 +182,6 @@ def level_words(level: Level) -> str:
 
 
 def headline(advice: Advice, objectives: Sequence[str]) -> str:
-    """The answer in one sentence."""
     both, objective = " and ".join(objectives), objectives[0]
     if len(objectives) > 1:
         if not advice.points:
@@ -239,7 +236,6 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
 
 
 def values(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -> dict[str, Any]:
-    """The same for scripts, numbers unrounded."""
     return {
         "format": 1,
         **(_points if task.others else _of_one)(task, advice, objectives),
@@ -310,7 +306,6 @@ def _points(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
 
 
 def line_values(task: Task, point: Point, name: str, objectives: Sequence[str]) -> dict[str, Any]:
-    """What is known of a line of a point, for scripts."""
     return {
         "standing": line_standing(task, point, name, objectives),
         "effects": [effect_values(effect) for effect in point.left_out.get(name, ())],
@@ -365,7 +360,6 @@ def without(line: Line) -> str:
 
 
 def screened_words(each: Screened) -> str:
-    """A screened setting with its effect."""
     where = f" along with {each.along_with}" if each.along_with else ""
     return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"
 
@@ -415,19 +409,16 @@ def table(advice: Advice, objectives: Sequence[str]) -> tuple[list[str], list[li
 
 
 def standing(point: Point) -> str:
-    """In words, with what is better where something is."""
     by = f" by {point.by}" if point.standing is PointStanding.DOMINATED else ""
     return f"{point.standing.value}{by}"
 
 
 def changes(task: Task, point: Point) -> str:
-    """What a point changes."""
     lines = point.configuration.changes_from(task.space.start)
     return ", ".join(f"{name} = {value}" for name, value in lines.items()) or "nothing"
 
 
 def effect_words(effect: Effect) -> str:
-    """A ratio with its interval, or that there is none."""
     return ratio_interval(effect.estimate, effect.low, effect.high) if effect.bounded else "not measured"
 
 

@@ -98,7 +98,6 @@ class Advice:
 
     @property
     def front(self) -> tuple[Point, ...]:
-        """The points to choose from."""
         return tuple(each for each in self.points if each.standing is PointStanding.FRONT)
 
     @property
@@ -305,7 +304,6 @@ def noting(task: Task, trials: Trials, asked: MutableSequence[PlannedBatch]) -> 
 
 
 def over_s(asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> float:
-    """How much longer than forecast these batches took together."""
     return max(0.0, sum(took_s - each.forecast_s for each, took_s in _taken(asked, spent_s) if took_s))
 
 

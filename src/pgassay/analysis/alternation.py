@@ -47,7 +47,6 @@ class SliceRow:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the slice is charged for."""
         return self.active_s + self.flush_s
 
 
@@ -64,7 +63,6 @@ class BlockValue:
 
     @property
     def tps(self) -> float:
-        """Transactions per second."""
         return self.transactions / self.seconds
 
 
@@ -260,7 +258,6 @@ class Washout:
 
     @property
     def shifted(self) -> tuple[Carry, ...]:
-        """The contrasts that are shown to shift by more than the limit."""
         return tuple(each for each in self.carries[1:] if each.low > self.limit or each.high < -self.limit)
 
 

@@ -187,7 +187,6 @@ class Benchmark:
 
     @cached_property
     def groups(self) -> Mapping[str, tuple[Run, ...]]:
-        """Arm to its runs, in order of time where that is known, else as listed."""
         found: dict[str, list[Run]] = {}
         for run in self.runs:
             found.setdefault(run.arm, []).append(run)

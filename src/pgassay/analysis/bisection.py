@@ -136,7 +136,6 @@ def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
 
 
 def shown(mean: BlockMean) -> bool:
-    """Does the interval exclude no difference?"""
     return abs(mean.mean) > mean.half
 
 

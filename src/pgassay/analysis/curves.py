@@ -32,7 +32,6 @@ class Point:
 
     @property
     def bounded(self) -> bool:
-        """True when there is a band at all."""
         return isfinite(self.high)
 
 
@@ -53,7 +52,6 @@ def curves(
     blocks_max: int,
     looks: Looks = "every block",
 ) -> tuple[Curve, ...]:
-    """A curve for each treatment in each condition."""
     found = []
     for treatment, condition in dict.fromkeys((seen.treatment, seen.condition) for seen in observations):
         mine = [seen for seen in observations if seen.treatment == treatment and seen.condition == condition]
@@ -84,12 +82,10 @@ class Slowdown:
 
     @property
     def recovered(self) -> bool:
-        """Is the slowdown shown to be below `BEARABLE`?"""
         return self.high < BEARABLE
 
     @property
     def slow(self) -> bool:
-        """Is the slowdown shown to be above `BEARABLE`?"""
         return self.low > BEARABLE
 
 

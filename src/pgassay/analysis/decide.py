@@ -64,7 +64,6 @@ class Judgement:
 
     @property
     def bounded(self) -> bool:
-        """Is there an interval?"""
         return isfinite(self.estimate) and isfinite(self.high)
 
 

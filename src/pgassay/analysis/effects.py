@@ -99,12 +99,10 @@ class Effect:
 
     @property
     def place(self) -> Place:
-        """Treatment, condition and covariate point."""
         return Place(self.treatment, self.condition, self.covariate)
 
     @property
     def bounded(self) -> bool:
-        """Is there an interval, and an estimate, at all?"""
         return isfinite(self.high) and isfinite(self.estimate)
 
     @property
@@ -139,7 +137,6 @@ class Certainty:
         return (1.0 - self.level) / self.comparisons
 
     def critical(self, blocks: int, alpha: float) -> float:
-        """The critical value of |t| at `blocks`."""
         return critical(blocks, self.horizon, alpha, self.stage) if self.every_block else fixed_critical(blocks, alpha)
 
     @property

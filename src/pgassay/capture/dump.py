@@ -201,7 +201,6 @@ def dump(
 
 
 def _failure(done: Completed, file: Path) -> CaptureError:
-    """Its first error, with what the server said of it; on a full drive pg_dump cannot write even that."""
     lines = [line.removeprefix("pg_dump: ") for line in done.stderr.splitlines() if line.strip()]
     said = next((line for line in lines if line.startswith("error")), " ".join(lines[:1]))
     said = said.rstrip(".") + "".join(f": {line.partition(_BY_SERVER)[2]}" for line in lines if _BY_SERVER in line)

@@ -46,7 +46,6 @@ class Snapshot:
 
 
 def instrument(server: Server) -> bool:
-    """Is pg_stat_statements there? It is made in this cluster where it can be."""
     try:
         server.execute(_CREATE)
         statements(server)
@@ -150,7 +149,6 @@ class Stage:
 
 
 def try_each(scripts: Sequence[CapturedScript], stage: Stage) -> TriedAlone:
-    """Play each script by itself for a moment."""
     counted = instrument(stage.server)
     failed: dict[str, str] = {}
     owners: dict[int, int] = {}

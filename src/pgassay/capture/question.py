@@ -90,7 +90,6 @@ def burst(load: Load) -> float | None:
 
 
 def level(rate_tps: float) -> str:
-    """As `load.rate` takes it."""
     return format_number(max(round(rate_tps, _DIGITS), 10**-_DIGITS))
 
 
@@ -137,7 +136,6 @@ class Question:
 
     @property
     def named(self) -> str:
-        """The question in a few words."""
         parts = [f"{name.removeprefix('server.')} {', '.join(levels)}" for name, levels in self.factors.items()]
         programs = (
             [f"PostgreSQL {', '.join(self.versions)}"] if self.versions else [f"build {each}" for each in self.builds]

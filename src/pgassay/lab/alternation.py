@@ -449,7 +449,6 @@ class LiveTrial:
         self._samples.append(Sample(clock.monotonic_ns(), clock.wall_ns(), source, "tps", "1/s", tps))
 
     def _hang_up(self) -> None:
-        """Close the load's connections: its backends hand in what they counted."""
         with self.trial.site.held():
             player, self._player = self._player, None
             if player is not None:

@@ -70,7 +70,6 @@ class ResolvedArm:
         return self.whole.site
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
-        """The levels of these stages, in the order in which they are applied."""
         return tuple(each for each in self.bound if each.factor.stage in stages)
 
     @cached_property
@@ -180,7 +179,6 @@ class ResolvedStudy:
         self._by_name = {each.arm.name: each for each in self.arms}
 
     def of(self, arm: Arm) -> ResolvedArm:
-        """This arm, resolved; `KeyError` for an arm of another study."""
         return self._by_name[arm.name]
 
     def first_with(self, snapshot_key: str) -> ResolvedArm:

@@ -203,7 +203,6 @@ class AttachedBench(Workbench):
         return (*lines, f"{also}nothing else; {owed}")
 
     def describe(self) -> dict[str, str | bool]:
-        """The server, for plan and record."""
         found = self._attached
         return {
             "address": found.ledger.place,

@@ -70,7 +70,6 @@ def numerics(values: Numbers, scale: int) -> Field:
 
 
 def texts(values: Sequence[str], picks: Numbers) -> Field:
-    """The text of this number, for every row."""
     width = max(map(len, values))
     table = np.frombuffer(b"".join(value.encode().ljust(width) for value in values), np.uint8).reshape(-1, width)
     lengths = np.array([len(value) for value in values], np.int32)
@@ -96,7 +95,6 @@ def random_digits(random: np.random.Generator, rows: int, width: int) -> Field:
 
 
 def pack(fields: Sequence[Field]) -> bytes:
-    """The rows of these columns."""
     rows = len(fields[0].data)
     width = 2 + sum(4 + field.data.shape[1] for field in fields)
     packed = np.empty((rows, width), np.uint8)

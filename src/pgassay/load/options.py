@@ -65,7 +65,6 @@ def join_list(items: Iterable[str]) -> str:
 
 
 def positive(text: str) -> float | None:
-    """A plain number above 0."""
     return float(text) if is_number(text) and float(text) > 0 else None
 
 

@@ -133,7 +133,6 @@ def span(done: Completed, began: Moment, ended: Moment) -> tuple[Moment, Moment]
 
 
 def overdue(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
-    """Is a timed run far over its length?"""
     if duration_s is None or elapsed_ns / 1e9 <= duration_s + OVERRUN_S:
         return {}
     return {"overran": f"{name} did not end {OVERRUN_S:.0f} s after its {duration_s} s"}

@@ -64,14 +64,12 @@ class Likeness:
 
     @property
     def score(self) -> float | None:
-        """From 0 to 1."""
         counted = [each.likeness for each in self.parts if each.counts and each.likeness is not None]
         caps = [each.likeness for each in self.parts if each.caps and each.likeness is not None]
         return min((sum(counted) / len(counted), *caps)) if counted else None
 
     @property
     def unlike(self) -> bool:
-        """Is it another load than the source's?"""
         return self.score is not None and self.score < self.enough
 
 

@@ -50,7 +50,6 @@ class Setting:
     load: Mapping[str, str]
 
     def same_place(self, other: "Setting") -> bool:
-        """Same machine, same file system on the same device?"""
         return (self.host, self.filesystem, self.device) == (other.host, other.filesystem, other.device)
 
     def differences(self, other: "Setting") -> tuple[str, ...]:
@@ -215,7 +214,6 @@ def read(disk: Disk, path: Path) -> Known:
 
 
 def remember(disk: Disk, path: Path, new: Calibration) -> None:
-    """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep the calibration"):
         keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)
 

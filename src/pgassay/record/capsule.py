@@ -91,7 +91,6 @@ class Contents:
     logs_left_out: tuple[Path, ...]
 
     def bytes_of(self, part: str) -> int:
-        """The size of a part: `RECORD`, `SCRIPTS` or `REPORT`."""
         return sum(_size(where) for name, where in self.files.items() if name.startswith(f"{part}/"))
 
 

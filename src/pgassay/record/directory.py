@@ -242,12 +242,10 @@ class RunDirectory:
 
     @property
     def committed(self) -> Mapping[int, str]:
-        """Committed trials: number to the SHA-256 of trial.json."""
         return self._committed
 
     @property
     def next_number(self) -> int:
-        """The number of the next trial, from 1; an interrupted trial's number is used again."""
         return max(self._committed, default=0) + 1
 
     @property
@@ -259,7 +257,6 @@ class RunDirectory:
         return stop_is_asked(self._disk, self.path)
 
     def decide(self, data: Mapping[str, Any]) -> None:
-        """Journal a decision before it is acted upon."""
         self.journal.append(Kind.DECISION, data)
 
     def begin_trial(self, number: int, data: Mapping[str, Any] | None = None) -> Staging:
@@ -334,7 +331,6 @@ class RunDirectory:
         self.journal.append(Kind.EXTENDED, asdict(extended))
 
     def finish(self, reason: str) -> None:
-        """Journal the end of the run and bring its index up to date."""
         self.journal.append(Kind.FINISHED, {"reason": reason})
         self._forget_stop()
         self.compact()
@@ -347,7 +343,6 @@ class RunDirectory:
             compact(self._disk, self.path, self._committed)
 
     def close(self) -> None:
-        """Release the lock; the directory stays as it is."""
         self._lock.release()
 
 

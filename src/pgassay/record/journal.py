@@ -193,7 +193,6 @@ class Journal:
 
     @property
     def entries(self) -> tuple[Entry, ...]:
-        """Every line that the journal holds so far, in order."""
         return tuple(self._entries)
 
     def append(self, kind: Kind, data: Mapping[str, Any] | None = None) -> Entry:

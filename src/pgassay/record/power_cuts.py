@@ -85,7 +85,6 @@ def decode(data: bytes) -> tuple[CutRecord, ...]:
 
 
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
-    """The cuts of a trial; empty where none were made. Raises `DamagedError`."""
     name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
     try:
         return decode(run.optional(name, "the power cuts") or b"")

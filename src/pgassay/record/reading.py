@@ -90,7 +90,6 @@ class Run:
 
     @cached_property
     def host(self) -> dict[str, Any]:
-        """The facts about the machine, as they are in `host.json`."""
         with as_record_error(self.path, "read the host's facts", CHECK):
             return formats.decode_host(self.disk.read(self.path / HOST_FILE), self.path)
 

@@ -280,7 +280,6 @@ class Script:
 
     @property
     def path(self) -> Path:
-        """The file (not for built-ins)."""
         return OURS.get(self.name, Path(self.name))
 
     @property
@@ -322,7 +321,6 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
 
 
 def show_scripts(scripts: tuple[Script, ...]) -> str:
-    """The canonical form: a lone script without its weight, several with theirs."""
     return scripts[0].name if len(scripts) == 1 else join_list(f"{each.name}@{each.weight}" for each in scripts)
 
 
