@@ -13,12 +13,11 @@ from pgassay import outgoing
 from pgassay.analysis.effects import informative_change
 from pgassay.analysis.replication import Difference, Outcome, Replication, claim_again, difference, replicated
 from pgassay.errors import UsageError
-from pgassay.record.reading import Run
 from pgassay.report import words
 from pgassay.report.answer import phrase_of
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.json_values import effect_values
-from pgassay.report.provenance import facts, lasting
+from pgassay.report.provenance import lasting
 from pgassay.report.section import Drawing
 from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale, Status
@@ -174,28 +173,6 @@ def _facts(findings: Findings) -> Mapping[str, Any]:
     mine = fleet.get(name_of(findings))
     own = mine.get("facts") if isinstance(mine, Mapping) else None
     return own if isinstance(own, Mapping) else {}
-
-
-def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """What differs between the machines of these runs."""
-    return tuple(_differing([dict(_flat(run.host)) for run in runs]))
-
-
-def written_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """What differs between their studies as they were written down, by table and key."""
-    return tuple(_differing([dict(facts(run.study)) for run in runs]))
-
-
-def settings_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """Settings whose values, as the servers of all their trials said them, differ between these runs."""
-    tables: list[dict[str, object]] = []
-    for run in runs:
-        found: dict[str, dict[str, None]] = {}
-        for trial in run.trials:
-            for name, value in trial.settings.items():
-                found.setdefault(name, {})[str(value)] = None
-        tables.append({name: ", ".join(values) for name, values in sorted(found.items())})
-    return tuple(_differing(tables))
 
 
 def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
