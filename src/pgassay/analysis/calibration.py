@@ -6,16 +6,11 @@ each cluster once, so a trial's noise within a block is what a study's verdicts 
 Kalibera and Jones (ISMM 2013, "Rigorous benchmarking in reasonable time"): analysis of variance of a balanced nested
 plan, closed form. Theirs does not know time; here restart j of every cluster belongs to block j, so that drift, which
 all clusters share, counts neither as theirs nor as the restarts'. A run's place after its restart is taken out.
-
-Their section 7 has the cheapest way to repeat (runs after a restart, restarts of a cluster, clusters):
-n_i = sqrt(c_(i+1) / c_i * s_i^2 / s_(i+1)^2) makes variance times cost least. Where it asks for less than one, the two
-levels are pooled (each restart then has a cluster of its own), which is the optimum under n_i >= 1.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import ceil, exp, floor, inf, isfinite, log, nan, sqrt
+from math import exp, inf, isfinite, log, nan, sqrt
 
 import numpy as np
 
@@ -191,76 +186,3 @@ def _drift(hours: Floats, values: Floats) -> Change:
 def _change(middle: float, half: float) -> Change:
     middle, low, high = (exp(min(end, log(1e300))) - 1.0 for end in (middle, middle - half, middle + half))
     return Change(middle, low, high)
-
-
-REPEATS_MAX = 50
-"""No level is repeated more often within the one above it: its variance is never known to be exactly zero."""
-
-CLUSTERS_MAX = 500
-
-
-@dataclass(frozen=True)
-class Level:
-    """A level of repetition: the variance that it adds (of logarithms), and what one more of it costs."""
-
-    variance: float
-    seconds: float
-
-
-@dataclass(frozen=True)
-class RepetitionPlan:
-    """Repetitions of one treatment. `half_width` is that of its mean's interval as a share (0.02 is ±2 %)."""
-
-    clusters: int
-    restarts: int
-    runs: int
-    seconds: float
-    half_width: float
-
-
-def optimum(levels: Sequence[Level]) -> tuple[float, ...]:
-    """How often each level but the last is repeated within the next, real numbers >= 1; `levels` from the lowest up.
-
-    Infinite above a level that adds no variance at all.
-    """
-    pools: list[list[float]] = []  # variance, seconds, levels in the pool
-    for level in reversed(levels):
-        pools.append([level.variance, level.seconds, 1.0])
-        # Downwards there must be ever more of each: variance per second must not fall on the way down.
-        while len(pools) > 1 and pools[-1][0] * pools[-2][1] < pools[-2][0] * pools[-1][1]:
-            variance, seconds, count = pools.pop()
-            pools[-1] = [pools[-1][0] + variance, pools[-1][1] + seconds, pools[-1][2] + count]
-    rates = [variance / seconds for variance, seconds, count in pools for _ in range(int(count))]
-    ratios = [lower / upper if upper > 0.0 else (inf if lower > 0.0 else 1.0) for upper, lower in pairwise(rates)]
-    return tuple(sqrt(ratio) for ratio in reversed(ratios))
-
-
-def repeats(run: Level, restart: Level, cluster: Level) -> tuple[int, int]:
-    """Runs after a restart and restarts of a cluster, whole numbers up to `REPEATS_MAX`: least variance times cost."""
-    found = []
-    for restarts in range(1, REPEATS_MAX + 1):
-        # With the restarts fixed they are part of their cluster, and the formula gives the runs.
-        above = Level(cluster.variance + restart.variance / restarts, cluster.seconds + restarts * restart.seconds)
-        (exact,) = optimum((Level(run.variance / restarts, run.seconds * restarts), above))
-        for runs in {floor(min(exact, REPEATS_MAX)), ceil(min(exact, REPEATS_MAX))}:
-            variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
-            found.append((variance * seconds, runs, restarts))
-    _, runs, restarts = min(found)
-    return runs, restarts
-
-
-def cheapest(run: Level, restart: Level, cluster: Level, width: float) -> RepetitionPlan | None:
-    """The plan whose interval (Student's t over clusters, 95 %) is within ±`width`; None beyond `CLUSTERS_MAX`."""
-    runs, restarts = repeats(run, restart, cluster)
-    variance, seconds = _of_cluster(run, restart, cluster, restarts, runs)
-    for clusters in range(LEAST, CLUSTERS_MAX + 1):
-        half = fixed_critical(clusters, 0.05) * sqrt(variance / clusters)
-        if half <= log(1.0 + width):
-            return RepetitionPlan(clusters, restarts, runs, clusters * seconds, exp(half) - 1.0)
-    return None
-
-
-def _of_cluster(run: Level, restart: Level, cluster: Level, restarts: int, runs: int) -> tuple[float, float]:
-    """The variance of a cluster's mean, and the seconds that it takes."""
-    variance = cluster.variance + restart.variance / restarts + run.variance / (restarts * runs)
-    return variance, cluster.seconds + restarts * (restart.seconds + runs * run.seconds)

@@ -1,10 +1,9 @@
-"""A calibration's report: noise, where it comes from, what can be resolved in which time, how best to repeat.
+"""A calibration's report: noise, where it comes from, what can be resolved in which time.
 
 Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version;
 as text for a terminal, about a screen, and as JSON.
 
 Each way is a run of its own inside the calibration's (docs/report.md, "What calibrate prints").
-
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from typing import Any
 
 from pgassay import outgoing
 from pgassay.analysis.alternation import Turns, spectrum, turns_of
-from pgassay.analysis.calibration import Change, Level, Measured, Noise, RepetitionPlan, cheapest, noise_of, shares
+from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.numbers import per_cent, rounded
@@ -122,7 +121,6 @@ def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
 
 PRIMARY = "tps"
 MINUTES = (5, 10, 20, 30, 60, 120, 240, 480)
-WIDTHS = (0.05, 0.02, 0.01)
 SHOWN_OTHERS = 8
 _COLUMN = 24
 _DRIVE = {
@@ -203,16 +201,6 @@ class CalibrationFindings:
     def resolutions_in_turns(self, way: Way) -> tuple[Resolved, ...]:
         """The same of two treatments whose servers take turns."""
         return _resolved(None if way.found is None else way.found.noise, way.block_s, 1)
-
-    def plans(self, noise: Noise) -> Mapping[float, RepetitionPlan | None]:
-        """Width to the cheapest repetition of one treatment."""
-        parts, lengths = noise.components, self.lengths
-        run, restart, cluster = (
-            Level(parts.run, max(lengths.run_s, 1e-3)),
-            Level(parts.restart, max(lengths.restart_s, 1e-3)),
-            Level(parts.cluster, max(lengths.cluster_s, 1e-3)),
-        )
-        return {width: cheapest(run, restart, cluster, width) for width in WIDTHS}
 
     def calibration(self, setting: Setting) -> Calibration:
         """What later studies on the same place use to plan; `setting` says which place and load it holds for."""
@@ -369,16 +357,6 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     yield "(95 % interval, looked at after every block; forecasts from the noise measured here)"
     yield from _resolutions(found, noise)
     yield f"  Treatments that need clusters of their own: clusters alone differ by {_percent(parts.cluster**0.5)} (CV)."
-    yield ""
-    yield "The cheapest repetition of one treatment, new clusters included (Kalibera and Jones)"
-    for aim, plan in found.plans(noise).items():
-        if plan is None:
-            yield f"  ±{per_cent(aim)}  out of reach"
-        else:
-            yield (
-                f"  ±{per_cent(aim)}  {plan.clusters} clusters × {plan.restarts} restarts × {plan.runs} runs:"
-                f" {words.duration(plan.seconds)}"
-            )
     yield from in_turns(found.ways, found.ways_missing)
     others = [each for name, each in found.noises.items() if name != PRIMARY]
     if others:
@@ -418,11 +396,9 @@ def document(found: CalibrationFindings) -> Mapping[str, Any]:
     }
     if isinstance(noise, str):
         return {**plain, "cannot_tell": noise}
-    plans = found.plans(noise)
     plain |= {
         "shares": shares(noise.components),
         "resolution": [asdict(row) for row in found.resolutions(noise)],
-        "plans": [{"width": width, "plan": None if each is None else asdict(each)} for width, each in plans.items()],
     }
     made: Mapping[str, Any] = finite(plain)
     return made
