@@ -10,7 +10,7 @@ import pytest
 import rich.progress
 
 from pgassay.cli.printing import warn
-from pgassay.cli.progress import _Bar, build_bar, build_line, watcher_for
+from pgassay.cli.progress import _Bar, build_line, watcher_for
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
@@ -32,27 +32,10 @@ class Terminal(io.StringIO):
 NAME = "15.18, 2kB pages, 8kB WAL blocks"
 
 
-def test_a_bar_tells_how_far_it_is_and_what_is_left() -> None:
+def test_a_line_tells_how_far_a_build_is_and_what_is_left() -> None:
     progress = Progress(NAME, "make", 250, 1000, 30.0)
-    assert build_bar(progress, 200) == f"[#####---------------] about 90 s left: PostgreSQL {NAME}: make, 30 s"
     assert build_line(progress).endswith("make, 250 of about 1000 objects, 30 s, about 90 s left")
-
-
-def test_before_there_is_anything_to_go_by_no_time_is_told() -> None:
-    assert build_bar(Progress(NAME, "configure", 0, 1000, 3.0), 200).startswith(
-        "[--------------------] PostgreSQL 15.18"
-    )
-
-
-@pytest.mark.parametrize("objects", [900, 1200])
-def test_a_finished_build_is_full_whatever_was_expected(objects: int) -> None:
-    told = build_bar(Progress(NAME, "installed", objects, 1000, 100.0, done=True), 200)
-    assert told.startswith("[####################] done: PostgreSQL")
-
-
-@pytest.mark.parametrize("columns", [1, 20, 80])
-def test_a_line_never_wraps(columns: int) -> None:
-    assert len(build_bar(Progress(NAME, "make", 250, 1000, 30.0), columns)) <= max(1, columns - 1)
+    assert build_line(Progress(NAME, "configure", 0, 1000, 3.0)).endswith("0 of about 1000 objects, 3 s")
 
 
 def test_without_a_terminal_a_run_prints_a_line_a_block(tmp_path: Path) -> None:

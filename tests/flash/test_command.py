@@ -1,4 +1,4 @@
-"""`pgassay drive simulate`: descriptions from files and options, a table, JSON, figures, and errors with a hint."""
+"""`pgassay drive simulate`: descriptions from files and options, a table, JSON, and errors with a hint."""
 
 import json
 from pathlib import Path
@@ -196,28 +196,10 @@ def test_a_trace_brings_its_capacity_and_its_clock(capsys: pytest.CaptureFixture
     assert "hint: " in capsys.readouterr().err
 
 
-def test_everything_is_written(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    words = ["--timing", "--set", "timing.requests=2000", "--sweep", "drive.policy=greedy,fifo", "--out", str(out)]
+def test_requests_of_a_sweep_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--timing", "--set", "timing.requests=2000", "--sweep", "drive.policy=greedy,fifo"]
     found = simulated(capsys, *words, "--set", "drive.pages_per_block=32", "--set", "timing.pages_per_program=1")
     assert all(one["timing"]["reads"]["count"] + one["timing"]["writes"]["count"] == 2000 for one in found)
-    assert json.loads((out / "result.json").read_text())["simulations"] == found
-    names = {path.name for path in out.iterdir()}
-    for figure in ("write-amplification", "programmed", "wear", "latency", "sweep"):
-        assert {f"{figure}.html", f"{figure}.svg", f"{figure}.png"} <= names
-    assert 'src="http' not in (out / "wear.html").read_text(), "figures work offline"
-    drawn = (out / "write-amplification.svg").read_text()
-    assert drawn.count(">policy greedy</text>") == 1, "one entry in the legend"
-    assert "simulated" in drawn
-
-
-def test_a_place_that_cannot_be_written_is_told_at_once(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("")
-    monkeypatch.setattr("pgassay.flash.simulation.simulate_described", lambda _: pytest.fail("it was simulated"))
-    assert f'"{taken}": file exists' in refused(capsys, "--out", str(taken))
 
 
 def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) -> None:

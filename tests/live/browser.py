@@ -41,11 +41,11 @@ def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[t
 
 
 @contextmanager
-def serving(root: Path, kept: Path, port: int = 0, token: str = "token") -> Iterator[str]:
+def serving(root: Path, port: int = 0, token: str = "token") -> Iterator[str]:
     """A server of `root` in a thread, on a port that is free or on `port`; gives the address with its token."""
     with listening(port) as bound:
         port = bound.getsockname()[1]
-        app = application(Catalogue(root, kept), token, port)
+        app = application(Catalogue(root), token, port)
         config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})

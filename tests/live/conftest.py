@@ -16,14 +16,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def known(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+def known(runs: Path) -> Iterator[TestClient]:
     """A browser that has the token."""
-    with client(runs, tmp_path_factory.mktemp("index") / "runs.sqlite") as found:
+    with client(runs) as found:
         yield found
 
 
 @pytest.fixture
-def stranger(runs: Path, tmp_path: Path) -> Iterator[TestClient]:
+def stranger(runs: Path) -> Iterator[TestClient]:
     """One that has not."""
-    with client(runs, tmp_path / "runs.sqlite", token=False) as found:
+    with client(runs, token=False) as found:
         yield found

@@ -37,9 +37,9 @@ def planted(root: Path) -> Path:
     return root
 
 
-def client(root: Path, kept: Path, *, token: bool = True) -> TestClient:
-    """Of a server of `root`, whose index is `kept`; without `token` nobody has let it in."""
-    app = application(Catalogue(root, kept), TOKEN, PORT)
+def client(root: Path, *, token: bool = True) -> TestClient:
+    """Of a server of `root`; without `token` nobody has let it in."""
+    app = application(Catalogue(root), TOKEN, PORT)
     found = TestClient(app, base_url=f"http://127.0.0.1:{PORT}", follow_redirects=False)
     if token:
         found.cookies.set(f"pgassay-{PORT}", TOKEN)

@@ -7,7 +7,7 @@ from pgassay.live import access
 from pgassay.live.access import FOREIGN_HOST, FOREIGN_ORIGIN, NO_TOKEN
 from tests.live.served import PORT, TOKEN, address
 
-PLACES = ("/", "/compare", address("one"), f"{address('one')}files/", "/static/page.css", "/nowhere")
+PLACES = ("/", address("one"), f"{address('one')}live", "/static/page.css", "/nowhere")
 
 
 @pytest.mark.parametrize("path", PLACES)
@@ -36,8 +36,8 @@ def test_cookies_of_other_programs_on_this_machine_lock_nobody_out(stranger: Tes
 
 
 def test_the_token_becomes_a_cookie_that_no_script_reads_and_leaves_the_address(stranger: TestClient) -> None:
-    answer = stranger.get("/compare", params={"token": TOKEN, "run": "x"})
-    assert (answer.status_code, answer.headers["location"]) == (303, "/compare?run=x")
+    answer = stranger.get("/", params={"token": TOKEN, "search": "x"})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/?search=x")
     told = {each.strip().casefold() for each in answer.headers["set-cookie"].split(";")}
     assert {"httponly", "samesite=strict", "path=/", f"pgassay-{PORT}={TOKEN}"} <= told
     assert stranger.get("/").status_code == 200

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import app
 from pgassay.live.catalogue import identity_of
 from pgassay.live.progress import KILLED
 from pgassay.report.page import DATA, embedded
@@ -49,7 +48,7 @@ def test_a_runs_page_is_its_report_with_a_menu(known: TestClient) -> None:
     answer = known.get(address("one"))
     assert answer.status_code == 200
     assert ">+20\u00a0% speed<" in answer.text
-    assert f'<a href="{address("one")}files/">Files</a>' in answer.text
+    assert f'<a href="/run/{identity_of("one")}/live">Live</a>' in answer.text
     script = re.search(r'<script type="module">(.*)</script>\n</body>', answer.text, flags=re.DOTALL)
     assert script is not None
     digest = base64.b64encode(hashlib.sha256(script[1].encode()).digest()).decode()
@@ -71,7 +70,6 @@ def test_a_damaged_record_says_so_on_its_page(known: TestClient, path: str) -> N
     answer = known.get(address(path))
     assert answer.status_code == 200
     assert "This run cannot be shown" in answer.text
-    assert known.get(f"{address(path)}files/").status_code == 200
 
 
 def test_a_trial_that_cannot_be_read_is_left_out_by_name(known: TestClient) -> None:
@@ -82,7 +80,7 @@ def test_a_torn_last_line_is_no_fault(known: TestClient) -> None:
     assert ">+20\u00a0% speed<" in known.get(address("deep/two")).text
 
 
-@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH), f"{address(HOSTILE_PATH)}files/"])
+@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH)])
 def test_names_that_are_scripts_are_shown_as_names(known: TestClient, path: str) -> None:
     text, _, script = known.get(path).text.partition('<script type="module">')
     assert HOSTILE not in text
@@ -102,33 +100,7 @@ def test_json_in_a_page_ends_no_script() -> None:
     assert json.loads(embedded({"a": "</script><!--"})) == {"a": "</script><!--"}
 
 
-def side_by_side(*paths: str) -> dict[str, list[str]]:
-    return {"run": [identity_of(path) for path in paths]}
-
-
-def test_two_runs_stand_side_by_side(known: TestClient) -> None:
-    text = known.get("/compare", params=side_by_side("one", "partly")).text
-    assert "The second run against the first" in text
-    assert "cannot be distinguished" in text
-    assert '"mark":' in text
-    hostile = known.get("/compare", params=side_by_side("one", HOSTILE_PATH)).text
-    assert "<script>alert" not in hostile
-    assert "study.title" in hostile
-
-
-@pytest.mark.parametrize("paths", [(), ("one",), ("one", "one"), ("one", "partly", "deep/two")])
-def test_it_takes_two(known: TestClient, paths: tuple[str, ...]) -> None:
-    answer = known.get("/compare", params=side_by_side(*paths))
-    assert answer.status_code == 400
-    assert "Mark two runs" in answer.text
-
-
-def test_a_damaged_run_cannot_stand_beside_another(known: TestClient) -> None:
-    assert "is damaged" in known.get("/compare", params=side_by_side("one", "broken")).text
-    assert known.get("/compare", params={"run": ["x", "y"]}).status_code == 404
-
-
-@pytest.mark.parametrize("path", ["/run/0000000000000000/", "/run/x/files/", "/static/nothing.js", "/nowhere"])
+@pytest.mark.parametrize("path", ["/run/0000000000000000/", "/run/x/", "/static/nothing.js", "/nowhere"])
 def test_what_is_not_there_is_not_found(known: TestClient, path: str) -> None:
     answer = known.get(path)
     assert answer.status_code == 404
@@ -137,23 +109,13 @@ def test_what_is_not_there_is_not_found(known: TestClient, path: str) -> None:
 
 def test_styles_and_scripts_are_served_from_here(known: TestClient) -> None:
     assert "--ink" in known.get("/static/page.css").text
-    script = known.get("/static/figures.js")
+    script = known.get("/static/live.js")
     assert "vegaEmbed" in script.text
     assert script.headers["content-type"].startswith("text/javascript")
 
 
 def test_nothing_is_written_into_a_run(known: TestClient, runs: Path) -> None:
     before = sorted(runs.rglob("*"))
-    for path in ("/", address("one"), f"{address('one')}files/", address("deep/two")):
+    for path in ("/", address("one"), address("deep/two")):
         known.get(path)
     assert sorted(runs.rglob("*")) == before
-
-
-def test_a_folder_that_goes_while_it_is_looked_into_is_not_there(
-    known: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def gone(folder: Path) -> list[app.Item]:
-        raise FileNotFoundError(folder)
-
-    monkeypatch.setattr(app, "items", gone)
-    assert known.get(f"{address('one')}files/trials").status_code == 404

@@ -13,7 +13,7 @@ from pgassay.record.live_sample import LiveSample
 from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PHONE, WIDE, opened, serving, violations
 from tests.live.served import address
-from tests.live.test_app import HOSTILE_PATH, side_by_side
+from tests.live.test_app import HOSTILE_PATH
 from tests.report.browser import axe
 
 pytestmark = [pytest.mark.slow]
@@ -21,26 +21,13 @@ pytestmark = [pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def served(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(runs, tmp_path_factory.mktemp("index") / "runs.sqlite") as found:
+    with serving(runs) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
 def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
     return axe(tmp_path_factory.mktemp("axe"))
-
-
-def test_marking_two_runs_shows_them_side_by_side_with_the_keyboard_alone(served: str) -> None:
-    with opened(served) as (page, faults):
-        assert "token" not in page.url
-        for path in ("one", "partly"):
-            page.get_by_label(f"Mark {path}").focus()
-            page.keyboard.press("Space")
-        page.get_by_role("button", name="Side by side").focus()
-        page.keyboard.press("Enter")
-        page.wait_for_selector("#difference svg")
-        assert page.locator("h1").inner_text() == "Side by side"
-    assert faults == []
 
 
 def test_the_report_draws_under_its_policy(served: str) -> None:
@@ -54,8 +41,7 @@ def test_the_report_draws_under_its_policy(served: str) -> None:
     assert faults == []
 
 
-@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH), f"{address(HOSTILE_PATH)}files/"],
-                         ids=["list", "report", "files"])  # fmt: skip
+@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH)], ids=["list", "report"])
 def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
     with opened(served) as (page, faults):
         page.on("dialog", lambda dialog: faults.append(dialog.message))
@@ -70,9 +56,8 @@ def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
 def test_axe_finds_no_violation_and_nothing_runs_over_the_edge(
     served: str, axe_script: str, width: int, dark: bool
 ) -> None:
-    first, second = side_by_side("one", "partly")["run"]
     with opened(served, width=width, dark=dark) as (page, _):
-        for path in ("/", address("broken"), f"{address('one')}files/", f"/compare?run={first}&run={second}"):
+        for path in ("/", address("broken")):
             page.goto(served.partition("/?")[0] + path)
             page.wait_for_load_state("networkidle")
             assert violations(page, axe_script) == [], path
@@ -82,7 +67,7 @@ def test_axe_finds_no_violation_and_nothing_runs_over_the_edge(
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, PHONE])
 def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: Path, width: int, dark: bool) -> None:
-    with serving(runs, tmp_path / "index") as served, opened(served, width=width, dark=dark) as (page, faults):
+    with serving(runs) as served, opened(served, width=width, dark=dark) as (page, faults):
         page.goto(served.partition("/?")[0] + f"{address('one')}live")
         page.wait_for_selector("#effects svg")
         page.screenshot(path=tmp_path / "page.png", full_page=True)
@@ -91,9 +76,9 @@ def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: P
         assert faults == []
 
 
-def test_when_a_finished_runs_server_ends_its_page_says_so_and_asks_no_more(runs: Path, tmp_path: Path) -> None:
+def test_when_a_finished_runs_server_ends_its_page_says_so_and_asks_no_more(runs: Path) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(runs, tmp_path / "index"))
+        served = server.enter_context(serving(runs))
         with opened(served) as (page, _):
             page.goto(served.partition("/?")[0] + f"{address('one')}live")
             page.wait_for_selector("#effects svg")
@@ -125,7 +110,7 @@ def test_a_tab_that_nobody_sees_draws_nothing_until_it_is_seen(tmp_path: Path) -
 
         for second in range(3):
             tell(second)
-        served = stack.enter_context(serving(run.parent, tmp_path / "index"))
+        served = stack.enter_context(serving(run.parent))
         page, faults = stack.enter_context(opened(served))
         page.add_init_script(UNSEEN)
         page.goto(served.partition("/?")[0] + f"{address('one')}live")

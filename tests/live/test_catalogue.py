@@ -1,14 +1,12 @@
-"""The list of all runs follows the records, and its index can be lost or damaged at any time."""
+"""The list of all runs follows the records."""
 
 import json
 import shutil
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pgassay.live import catalogue
 from pgassay.live.catalogue import FINISHED, OPEN, UNREADABLE, Catalogue, Query, identity_of, listed, runs_below
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Entry, Kind
@@ -25,8 +23,8 @@ def names(catalogue: Catalogue, query: Query | None = None) -> list[str]:
     return sorted(run.path for run in catalogue.search(query or Query()).runs)
 
 
-def test_every_run_is_found_with_its_state(runs: Path, tmp_path: Path) -> None:
-    catalogue = Catalogue(runs, tmp_path / "index")
+def test_every_run_is_found_with_its_state(runs: Path) -> None:
+    catalogue = Catalogue(runs)
     catalogue.refresh()
     found = {run.path: run for run in catalogue.search(Query()).runs}
     states = {path: run.state for path, run in found.items()}
@@ -38,15 +36,15 @@ def test_every_run_is_found_with_its_state(runs: Path, tmp_path: Path) -> None:
     assert (found["one"].study, found["one"].trials, found["one"].host) == ("fillfactor", 26, "planted")
 
 
-def test_a_run_itself_can_be_served(runs: Path, tmp_path: Path) -> None:
-    catalogue = Catalogue(runs / "one", tmp_path / "index")
+def test_a_run_itself_can_be_served(runs: Path) -> None:
+    catalogue = Catalogue(runs / "one")
     catalogue.refresh()
     (run,) = catalogue.search(Query()).runs
     assert (run.path, run.study) == (".", "fillfactor")
 
 
-def test_what_is_written_later_is_seen(root: Path, tmp_path: Path) -> None:
-    catalogue = Catalogue(root, tmp_path / "index")
+def test_what_is_written_later_is_seen(root: Path) -> None:
+    catalogue = Catalogue(root)
     catalogue.refresh()
     shutil.copytree(root / "one", root / "new")
     shutil.rmtree(root / "partly")
@@ -60,8 +58,8 @@ def test_what_is_written_later_is_seen(root: Path, tmp_path: Path) -> None:
     assert mended.state == FINISHED
 
 
-def test_a_run_that_is_not_listed_yet_has_its_page(root: Path, tmp_path: Path) -> None:
-    catalogue = Catalogue(root, tmp_path / "index")
+def test_a_run_that_is_not_listed_yet_has_its_page(root: Path) -> None:
+    catalogue = Catalogue(root)
     catalogue.refresh()
     shutil.copytree(root / "one", root / "new")
     found = catalogue.run(identity_of("new"))
@@ -70,65 +68,17 @@ def test_a_run_that_is_not_listed_yet_has_its_page(root: Path, tmp_path: Path) -
     assert catalogue.run("0" * 16) is None
 
 
-@pytest.mark.parametrize("damage", ["lost", "rubbish", "other", "table", "cut"])
-def test_a_lost_or_damaged_index_is_made_anew(root: Path, tmp_path: Path, damage: str) -> None:
-    kept = tmp_path / "index"
-    catalogue = Catalogue(root, kept)
-    catalogue.refresh()
-    before = names(catalogue)
-    if damage == "lost":
-        kept.unlink()
-    elif damage == "rubbish":
-        kept.write_bytes(b"no database at all" * 1000)
-    elif damage == "cut":
-        kept.write_bytes(kept.read_bytes()[:5000])
-    else:
-        with sqlite3.connect(kept) as database:
-            database.execute("PRAGMA user_version = 99" if damage == "other" else "DROP TABLE runs")
-        database.close()
-    assert names(catalogue) == before
-    assert len(before) == 6
-
-
-def test_an_index_that_another_server_makes_at_the_same_time_is_used(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, real, opened = tmp_path / "index", catalogue._opened, []
-
-    def late(path: Path) -> sqlite3.Connection:
-        opened.append(path)
-        if len(opened) == 2:
-            Catalogue(root, kept).refresh()
-        return real(path)
-
-    monkeypatch.setattr(catalogue, "_opened", late)
-    assert len(names(Catalogue(root, kept))) == 6
-
-
-def test_an_index_that_another_server_removes_at_the_same_time_is_made_anew(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, unlink = tmp_path / "index", Path.unlink
-    kept.write_bytes(b"no database at all" * 1000)
-
-    def late(path: Path, missing_ok: bool = False) -> None:
-        unlink(path)
-        unlink(path, missing_ok=missing_ok)
-
-    monkeypatch.setattr(Path, "unlink", late)
-    assert len(names(Catalogue(root, kept))) == 6
-
-
-def test_a_number_that_no_index_can_hold_hides_no_run(root: Path, tmp_path: Path) -> None:
+def test_a_number_beyond_64_bits_hides_no_run(root: Path) -> None:
     with RunDirectory.open(root / "deep" / "two") as run:
         run.journal.append(Kind.DECISION, {"block": 2**63})
-    listed = Catalogue(root, tmp_path / "index")
+    listed = Catalogue(root)
+    listed.refresh()
     assert len(names(listed)) == 6
     (found,) = listed.search(Query(words="deep")).runs
     assert (found.why, found.blocks) == ("", 0)
 
 
-def test_a_block_counts_when_a_trial_of_it_is_committed(root: Path, tmp_path: Path) -> None:
+def test_a_block_counts_when_a_trial_of_it_is_committed(root: Path) -> None:
     """As in the report: a run that ended in its first trial had a block in the list."""
     path = root / "deep" / "two"
     with RunDirectory.open(path) as run:
@@ -143,8 +93,8 @@ def test_a_block_counts_when_a_trial_of_it_is_committed(root: Path, tmp_path: Pa
         assert (listed(root, "deep/two").trials, listed(root, "deep/two").blocks) == (27, 1)
 
 
-def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path: Path) -> None:
-    catalogue = Catalogue(runs, tmp_path / "index")
+def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path) -> None:
+    catalogue = Catalogue(runs)
     catalogue.refresh()
     assert names(catalogue, Query(words="TWO deep")) == ["deep/two"]
     assert names(catalogue, Query(words="%")) == []
@@ -157,11 +107,11 @@ def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path
     assert (found.total, found.studies, found.hosts, found.versions) == (6, ["fillfactor"], ["planted"], [])
 
 
-def test_a_version_is_chosen_whole(root: Path, tmp_path: Path) -> None:
+def test_a_version_is_chosen_whole(root: Path) -> None:
     host = root / "one" / "host.json"
     known = [{"version": "postgres (PostgreSQL) 16.1 (Debian 16.1-1)"}, {"version": "PostgreSQL 18.1"}]
     host.write_text(json.dumps({"format": 1, "facts": {"postgres": known, "cpu": {}}}))
-    catalogue = Catalogue(root, tmp_path / "index")
+    catalogue = Catalogue(root)
     catalogue.refresh()
     assert catalogue.search(Query()).versions == ["16.1", "18.1"]
     assert names(catalogue, Query(version="16.1")) == ["one"]

@@ -1,6 +1,7 @@
-"""A run's files are sent, and nothing else of the disk, whatever an address says."""
+"""A report's data are sent, and nothing else of the disk, whatever an address says."""
 
 import os
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 from pgassay.live import app
+from pgassay.report.page import DATA
 from tests.live.served import PORT, address
 
 SECRET = "what nobody may read"
@@ -68,27 +70,22 @@ def test_a_link_that_stays_inside_is_followed(fenced: Path) -> None:
     assert app.inside(fenced, "in/000001/trial.json") == fenced.resolve() / "trials" / "000001" / "trial.json"
 
 
-def test_a_folder_shows_files_and_folders_alone(fenced: Path) -> None:
-    assert [each.name for each in app.items(fenced)] == ["trials"]
-
-
 @settings(max_examples=100)
 @given(st.lists(st.sampled_from((*PARTS, "%2e%2e", "%252e%252e", "..%5c", "etc", "passwd"))))
 def test_no_address_leads_out(known: TestClient, parts: list[str]) -> None:
     for path in ("/".join(parts), quote("/".join(parts), safe="")):
-        answer = known.get(f"{address('one')}files/{quote(path, safe='/%')}")
+        answer = known.get(f"{address('one')}data/{quote(path, safe='/%')}")
         assert answer.status_code in (200, 307, 404)
         assert answer.headers.get("location", f"http://127.0.0.1:{PORT}/").startswith(f"http://127.0.0.1:{PORT}/")
         assert "root:x:0:" not in answer.text  # scripts of a report have a "root:", too
 
 
-def test_a_file_is_something_to_keep_and_no_page(known: TestClient, runs: Path) -> None:
-    answer = known.get(f"{address('one')}files/trials/000001/trial.json")
-    assert answer.content == (runs / "one" / "trials" / "000001" / "trial.json").read_bytes()
+def test_a_file_is_something_to_keep_and_no_page(known: TestClient) -> None:
+    link = re.findall(rf'href="({DATA}/[\w-]+\.json)"', known.get(address("one")).text)[0]
+    answer = known.get(f"{address('one')}{link}")
+    assert answer.json()["rows"]
     assert answer.headers["content-type"] == "application/octet-stream"
     assert answer.headers["content-disposition"].startswith("attachment")
-    assert known.get(f"{address('one')}files/trials/").text.count("<tr>") == 28
-    assert known.get(f"{address('one')}files/nothing").status_code == 404
 
 
 def test_a_file_that_grows_is_cut_where_it_ended(tmp_path: Path) -> None:

@@ -62,8 +62,8 @@ def our_own(faults: list[str]) -> list[str]:
     return [each for each in faults if "ERR_" not in each]
 
 
-def test_when_the_runs_process_is_killed_the_page_stays_and_says_so(run: Going, tmp_path: Path) -> None:
-    with serving(run.path.parent, tmp_path / "index") as served, watched(served) as (page, faults):
+def test_when_the_runs_process_is_killed_the_page_stays_and_says_so(run: Going) -> None:
+    with serving(run.path.parent) as served, watched(served) as (page, faults):
         assert re.fullmatch(f"block {BLOCK}: {ARM}; at most .* left", page.locator("#doing").inner_text())
         assert page.locator("#stopping").is_visible()
         run.kill()
@@ -76,33 +76,33 @@ def test_when_the_runs_process_is_killed_the_page_stays_and_says_so(run: Going, 
         assert faults == []
 
 
-def test_after_its_server_began_again_the_page_comes_back_and_goes_on(run: Going, tmp_path: Path) -> None:
+def test_after_its_server_began_again_the_page_comes_back_and_goes_on(run: Going) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(run.path.parent, tmp_path / "index"))
+        served = server.enter_context(serving(run.path.parent))
         with watched(served) as (page, faults):
             server.close()
             page.wait_for_function(f"() => {CONNECTION} === 'The connection is lost; trying again.'")
             run.tell(3, 4)
-            with serving(run.path.parent, tmp_path / "index", urlsplit(served).port or 0):
+            with serving(run.path.parent, urlsplit(served).port or 0):
                 page.wait_for_function(f"() => {CONNECTION} === '' && {POINTS} === 4")
                 run.tell(5)
                 page.wait_for_function(f"() => {POINTS} === 5")
             assert our_own(faults) == []
 
 
-def test_a_server_with_another_token_is_one_to_be_opened_by_its_own_address(run: Going, tmp_path: Path) -> None:
+def test_a_server_with_another_token_is_one_to_be_opened_by_its_own_address(run: Going) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(run.path.parent, tmp_path / "index"))
+        served = server.enter_context(serving(run.path.parent))
         with watched(served) as (page, _):
             server.close()
-            with serving(run.path.parent, tmp_path / "index", urlsplit(served).port or 0, "another"):
+            with serving(run.path.parent, urlsplit(served).port or 0, "another"):
                 page.wait_for_function(f"() => {CONNECTION}?.startsWith('The server has ended: open the address')")
                 assert page.evaluate(POINTS) == 2, "what was shown stays"
 
 
-def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going, tmp_path: Path) -> None:
+def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going) -> None:
     """As `ssh -L` does it: the browser names another port than the server's, in Host and in Origin."""
-    with ExitStack() as way, serving(run.path.parent, tmp_path / "index") as served:
+    with ExitStack() as way, serving(run.path.parent) as served:
         server = urlsplit(served)
         port = way.enter_context(forwarded(server.port or 0))
         assert port != server.port
@@ -118,9 +118,9 @@ def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going, 
             assert our_own(faults) == []
 
 
-def test_a_page_of_another_origin_cannot_stop_it_through_a_forwarded_port(run: Going, tmp_path: Path) -> None:
+def test_a_page_of_another_origin_cannot_stop_it_through_a_forwarded_port(run: Going) -> None:
     """Its form has even the right word: a browser says whose it is."""
-    with serving(run.path.parent, tmp_path / "index") as served, forwarded(urlsplit(served).port or 0) as port:
+    with serving(run.path.parent) as served, forwarded(urlsplit(served).port or 0) as port:
         with watched(f"http://localhost:{port}/?token=token") as (page, _):
             form = page.content()
             word = re.search(r'name="writing" value="([\w-]+)"', form)
@@ -145,7 +145,7 @@ def test_the_page_of_a_run_that_goes_on_shuts_nobody_out(
     run: Going, axe_script: str, tmp_path: Path, width: int, dark: bool
 ) -> None:
     with (
-        serving(run.path.parent, tmp_path / "index") as served,
+        serving(run.path.parent) as served,
         watched(served, width=width, dark=dark) as (page, faults),
     ):
         page.locator("summary").click()
@@ -176,10 +176,10 @@ def tabs(page: Page, until: str = "", key: str = "Tab") -> list[str]:
     raise AssertionError(f"Tab goes round: {reached}")
 
 
-def test_tab_reaches_everything_in_its_order_and_enter_works(run: Going, tmp_path: Path) -> None:
-    with serving(run.path.parent, tmp_path / "index") as served, watched(served) as (page, faults):
+def test_tab_reaches_everything_in_its_order_and_enter_works(run: Going) -> None:
+    with serving(run.path.parent) as served, watched(served) as (page, faults):
         page.wait_for_selector("#effects svg")
-        links = ["All runs", "Report", "Files"]
+        links = ["All runs", "Report"]
         lower = ["seconds", "Table: schedule", "Table: decisions"]
         assert tabs(page) == [*links, "effects", "stop", "Abort", *lower]
         page.reload()

@@ -45,8 +45,8 @@ def run(tmp_path: Path) -> Iterator[Going]:
 
 
 @pytest.mark.parametrize("page_of", ["live", ""], ids=["live", "report"])
-def test_texts_that_are_scripts_are_shown_and_run_nowhere(run: Going, tmp_path: Path, page_of: str) -> None:
-    with serving(run.path.parent, tmp_path / "index") as served, opened(served) as (page, faults):
+def test_texts_that_are_scripts_are_shown_and_run_nowhere(run: Going, page_of: str) -> None:
+    with serving(run.path.parent) as served, opened(served) as (page, faults):
         page.on("dialog", lambda dialog: faults.append(dialog.message))
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
@@ -69,7 +69,7 @@ def test_the_report_of_a_link_is_no_link(tmp_path: Path) -> None:
     study = make_run(tmp_path / "runs" / "one").path / "study.toml"
     kept = study.read_text(encoding="utf-8")
     study.write_text(re.sub(r"^title = .*$", "title = 'javascript:alert(1)'", kept, flags=re.MULTILINE), "utf-8")
-    with serving(tmp_path / "runs", tmp_path / "index") as served, opened(served) as (page, faults):
+    with serving(tmp_path / "runs") as served, opened(served) as (page, faults):
         for path in ("/", address("one"), f"{address('one')}live"):
             page.goto(served.partition("/?")[0] + path)
             page.get_by_text("javascript:alert(1)").first.wait_for()

@@ -23,7 +23,7 @@ ORIGIN = {"origin": f"http://127.0.0.1:{PORT}"}
 def browser(tmp_path: Path) -> Iterator[TestClient]:
     (tmp_path / "runs").mkdir()
     make_run(tmp_path / "runs" / "one", finished=False)
-    with client(tmp_path / "runs", tmp_path / "index") as found:
+    with client(tmp_path / "runs") as found:
         yield found
 
 

@@ -1,4 +1,4 @@
-"""Curves in words: how well points are known, growth beyond a straight line, fits that describe nothing."""
+"""Curves in words: how well points are known, fits that describe nothing."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.analysis.curves import Curve, Point
 from pgassay.report import curves
-from pgassay.report.curves import BAD_FIT, beyond_linear, known
+from pgassay.report.curves import BAD_FIT, known
 from pgassay.report.curves import fit_sentences as sentences
 from pgassay.report.findings import Findings
 from tests.report.scaled import READ, make_scaled
@@ -26,15 +26,6 @@ def test_points_known_worse_than_was_asked_are_counted() -> None:
     assert known(curve((1, 100.0, 0.5)), 0.1) == "no point is known to ±10 %, the least certain one to +50 %"
     unbounded = Curve("", "", (Point("load.clients=1", 2, 100.0, 0.0, float("inf"), ()),), 0.95)
     assert known(unbounded, 0.1) == "no point has an interval yet"
-
-
-def test_clients_that_do_more_together_than_alone_are_told() -> None:
-    told = beyond_linear(curve((1, 100.0, 0.1), (2, 640.0, 0.1), (4, 600.0, 0.1)))
-    assert told.startswith("each of 2 clients does 3.2 times what one alone does")
-    assert "hypervisor" in told
-    assert beyond_linear(curve((1, 100.0, 0.1), (2, 205.0, 0.1))) == "", "within the noise"
-    assert beyond_linear(curve((1, 100.0, 0.1), (2, 190.0, 0.1), (4, 210.0, 0.1))) == ""
-    assert beyond_linear(curve((1, 100.0, 0.1))) == ""
 
 
 @pytest.fixture(scope="module")

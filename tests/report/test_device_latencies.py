@@ -8,8 +8,6 @@ import pytest
 from pgassay.record.values import LevelRecord
 from pgassay.report import drives, words
 from pgassay.report.findings import Findings
-from pgassay.report.section import Drawing, Figure
-from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
 from tests.report.driven import BLOCKS, make_driven
@@ -57,24 +55,6 @@ def test_drives_with_times_of_their_own_carry_no_warning(findings: Findings) -> 
     assert [each.notes for each in mine] == [(), ()]
 
 
-def test_each_valid_trial_that_read_and_wrote_is_a_dot(findings: Findings) -> None:
-    first, second, third, *rest = findings.trials
-    unread = replace(first, responses={**first.responses, drives.READ: None})
-    invalid = replace(second, status=Status.INVALID)
-    elsewhere = replace(third, levels={name: each for name, each in third.levels.items() if name != "drive.data"})
-    findings.__dict__["trials"] = (unread, invalid, elsewhere, *rest)
-    shown = drives.drawing(findings)
-    assert isinstance(shown, Drawing)
-    dots = shown.chart.to_dict()["data"]["values"]
-    assert len(dots) == len(rest)
-    for dot, trial in zip(dots, rest, strict=True):
-        assert (dot["read_ms"], dot["write_ms"]) == (
-            trial.responses[drives.READ], trial.responses[drives.WRITE],
-        )  # fmt: skip
-        assert dot["treatment"] == trial.treatment
-    assert [each.name for each in drives.SECTION.blocks(findings) if isinstance(each, Figure)] == ["device-latencies"]
-
-
 def test_a_study_that_names_no_drive_has_none_of_it(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     measured = {drives.READ: 1.0, drives.WRITE: 2.0}
@@ -82,21 +62,17 @@ def test_a_study_that_names_no_drive_has_none_of_it(tmp_path: Path) -> None:
         replace(each, responses={**each.responses, **measured}) for each in findings.trials
     )
     assert list(drives.blocks(findings)) == []
-    assert drives.drawing(findings) is None
 
 
 def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> None:
-    """Of data in memory three pages were read, in 0, 1 or 2 ms of the kernel's clock: dots that told nothing."""
+    """Of data in memory three pages were read, in 0, 1 or 2 ms of the kernel's clock."""
     first, *others = findings.trials
     few = {"diskstats.read_ms": 2.0, "diskstats.write_ms": 900.0}
     enough = replace(first, counters={**first.counters, "diskstats.read_ms": 20.0, "diskstats.write_ms": 900.0})
     unread = [replace(each, counters={**each.counters, **few}) for each in others]
     findings.__dict__["trials"] = (enough, *unread)
-    assert len(drives.rows_of(findings)) == 1
     mine = [each for each in tables(drives.SECTION, findings) if each.title.endswith("the device under the data")]
     assert all(drives.FEW in each.notes for each in mine)
     rows = [{str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows} for table in mine]
     assert ["a read, mean, ms" in each for each in rows] == [True, False]
     assert all(words.MISSING not in each["a write, mean, ms"] for each in rows)
-    findings.__dict__["trials"] = tuple(unread)
-    assert [each.name for each in drives.SECTION.parts(findings) if isinstance(each, Figure)] == []

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.cli.show import text
 from pgassay.errors import UsageError
 from pgassay.record.reading import Run
-from pgassay.report.environments import drawing, side_by_side
+from pgassay.report.environments import side_by_side
 from pgassay.report.findings import Findings
+from pgassay.testing.planted import make_run
 from tests.report.crossed import make_crossed
 from tests.report.scaled import make_scaled
 
@@ -48,37 +48,18 @@ def test_a_run_against_itself_cannot_be_told_apart(runs: tuple[Path, Path, Path]
     assert found.hosts == ()
 
 
-def test_differences_are_drawn_with_the_intervals_of_the_text(runs: tuple[Path, Path, Path]) -> None:
-    found = side_by_side([_open(runs[0]), _open(runs[1]), _open(runs[0])])
-    made = drawing(found)
-    assert made is not None
-    assert made.title == "Transactions per second: guest, metal against metal"
-    rows = made.chart.to_dict()["data"]["values"]
-    assert {row["panel"] for row in rows} == {"guest", "metal"}
-    said = text(found, everything=False)
-    slower = [row for row in rows if row["panel"] == "guest"]
-    assert len(slower) == 16
-    for row in slower:
-        assert row["low"] < -20.0 < row["high"], "planted: a fifth slower"
-        assert f"{row['label']}: {row['text']}" in said
-    assert all(row["low"] < 0.0 < row["high"] for row in rows if row["panel"] == "metal"), "a run against itself"
-    every = drawing(found, everything=True)
-    assert every is not None
-    assert len(every.chart.to_dict()["data"]["values"]) >= len(rows)
-
-
-def test_the_figure_is_written_where_asked_and_not_without_an_interval(
-    runs: tuple[Path, Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = ["show", str(runs[0]), str(runs[1]), "--out"]
-    assert main([*asked, str(tmp_path / "drawn")]) == 0
-    assert {path.name for path in (tmp_path / "drawn").iterdir()} == {
-        f"hosts.{end}" for end in ("svg", "png", "csv", "json")
-    }
-    monkeypatch.setattr("pgassay.report.environments.drawing", lambda found, *, everything: None)
-    assert main([*asked, str(tmp_path / "none")]) == 0
-    assert capsys.readouterr().err == "note: no difference has an interval, so no figure was written\n"
-    assert not (tmp_path / "none").exists()
+def test_the_hosts_of_one_fleet_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = make_run(tmp_path / "fleet", hosts={"alpha": 1.0, "beta": 1.1}, days=0.5, drift=1.05, discarded=False)
+    assert main(["show", str(run.path), "--by-host", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"] == ["alpha", "beta"]
+    assert found["hosts"] == [{"name": "kernel.release", "values": ["alpha", "beta"]}]
+    (row,) = (each for each in found["effects"] if each["place"].endswith("=75"))
+    assert [each["blocks"] for each in row["effects"]] == [4, 4]
+    assert row["differences"][0]["estimate"] == pytest.approx(1.1, rel=0.05)
+    make_run(tmp_path / "alone")
+    assert main(["show", str(tmp_path / "alone"), "--by-host"]) == 2
+    assert "one run alone cannot be compared" in capsys.readouterr().err
 
 
 def test_what_cannot_be_compared_is_refused(runs: tuple[Path, Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

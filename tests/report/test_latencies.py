@@ -1,4 +1,4 @@
-"""Figures of single latencies: quantiles of trials, and counts in bins of time and latency, by values."""
+"""The figure of single latencies: quantiles of trials, by values."""
 
 import base64
 import json
@@ -11,12 +11,9 @@ import pytest
 from pgassay._core import LatencySketch
 from pgassay.record.latencies import FILE
 from pgassay.record.values import LevelRecord
-from pgassay.report.colours import HEAT
 from pgassay.report.findings import Findings
-from pgassay.report.measurements import CELLS_MAX, CLASSES, NOT_KEPT, PER_DECADE
-from pgassay.report.measurements import latency_cells as cells_of
+from pgassay.report.measurements import NOT_KEPT
 from pgassay.report.measurements import latency_distribution as distribution
-from pgassay.report.measurements import latency_heat as heat
 from pgassay.report.measurements import latency_rows as rows_of
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Status
@@ -63,28 +60,10 @@ def test_latencies_by_a_slower_clock_are_told_by_it(tmp_path: Path) -> None:
     assert [row["latency_ms"] for row in rows_of(dilated)] == [pytest.approx(each / 4) for each in usual]
 
 
-def test_bins_hold_every_transaction_but_the_last_second_which_is_cut_short(tmp_path: Path) -> None:
+def test_quantiles_are_drawn_with_their_ends(tmp_path: Path) -> None:
     findings = with_latencies(tmp_path / "run")
-    cells = cells_of(findings)
-    for level, fast in FAST_US.items():
-        mine = [row for row in cells if row["panel"] == f"table.fillfactor={level}"]
-        assert {row["second"] for row in mine} == set(range(SECONDS - 1))
-        assert sum(row["transactions"] for row in mine) == 100 * (SECONDS - 1)
-        for row in mine:
-            held = SLOW_US if row["transactions"] == 1 else fast
-            assert row["latency_ms"] <= held / 1e3 * 1.004
-            assert held / 1e3 < row["latency_ms"] * 10 ** (1 / PER_DECADE) * 1.004
-    assert len(cells) <= CELLS_MAX
-
-
-def test_both_are_drawn_and_count_in_classes(tmp_path: Path) -> None:
-    findings = with_latencies(tmp_path / "run")
-    shown, mapped = distribution(findings), heat(findings)
+    shown = distribution(findings)
     assert isinstance(shown, Drawing)
-    assert isinstance(mapped, Drawing)
-    values = mapped.chart.to_dict()["data"]["values"]
-    assert {row["transactions"] for row in values} == {99.0, 1.0}
-    assert len(CLASSES) + 1 == len(HEAT), "a colour for each class"
     lines = [row for row in shown.chart.to_dict()["data"]["values"] if row["kind"] == "quantile"]
     assert all(row["low"] <= row["latency_ms"] <= row["high"] for row in lines)
     assert all(abs(float(row["share"][:-2]) - 100 * (1 - 10 ** -row["nines"])) < 0.01 for row in lines)
@@ -94,4 +73,3 @@ def test_both_are_drawn_and_count_in_classes(tmp_path: Path) -> None:
 def test_a_load_that_keeps_none_says_so_once(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     assert distribution(findings) == NOT_KEPT
-    assert heat(findings) is None

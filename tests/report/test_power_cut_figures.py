@@ -1,12 +1,11 @@
-"""Figures of power cuts: what is drawn of a cut, a page and a course of the bound."""
+"""Figures of power cuts: what is drawn of a cut and of a page."""
 
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.record.power_cuts import CutRecord
 from pgassay.report.findings import Findings
-from pgassay.report.power_cuts import arms, course_rows, drawn_cuts, lsn, range_rows, request_rows, torn
+from pgassay.report.power_cuts import arms, drawn_cuts, lsn, range_rows, request_rows, torn
 from pgassay.study.levels import Arm
 from tests.report.blocks import figures
 from tests.report.cut_runs import LOST, SOUND, TORN, make_cuts
@@ -52,18 +51,10 @@ def test_of_each_treatment_the_first_damage_is_drawn_or_else_the_cut_with_most_w
     assert [place for place, _ in torn(unhurt)] == [1]
 
 
-def test_the_course_of_the_bound_ends_where_the_table_is(tmp_path: Path) -> None:
-    each = arms(Findings(make_cuts(tmp_path / "run")))[1]
-    found = [*course_rows(each)]
-    assert found[-1]["bound"] == 100 * sequence_upper(5, 60)
-    assert next(row["cuts"] for row in found if row["damaged"]) == 3
-    assert sum(row["damaged"] for row in found) == 5
-
-
 def test_the_page_draws_them_and_recovery_where_its_wal_is_known(tmp_path: Path) -> None:
     run = make_cuts(tmp_path / "run")
     drawn = {each.name for each in figures(Findings(run))}
-    assert {"cut-bound", "cut-writes", "torn-page"} <= drawn
+    assert {"cut-writes", "torn-page"} <= drawn
     assert "cut-recovery" not in drawn
     known = make_cuts(tmp_path / "known", lambda arm: [replace(SOUND, redo_bytes=each * 2.0**20) for each in (1, 2)])
     (recovery,) = (each for each in figures(Findings(known)) if each.name == "cut-recovery")

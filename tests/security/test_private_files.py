@@ -9,8 +9,6 @@ import pytest
 
 from pgassay import scratch
 from pgassay.host.changes import Ledger
-from pgassay.live.catalogue import Catalogue, Query
-from pgassay.live.server import index_of
 from pgassay.locks import FileLock
 from pgassay.record import calibrations, known
 from pgassay.record.disk import RealDisk
@@ -70,18 +68,7 @@ def test_whatever_is_kept_first_closes_the_state_directory(home: Path, first: st
 
 
 def test_the_cache_is_closed_to_others(home: Path) -> None:
-    runs = home.parent / f"{home.name}-runs"
-    runs.mkdir()
-    index = index_of(runs)
-    Catalogue(runs, index).search(Query())
-    vega._keep(index.with_name("vega.js"), "text")
-    assert {each.name for each in index.parent.iterdir()} >= {index.name, "vega.js"}
-    assert open_to_others(home) == {}
-
-
-def test_an_index_of_an_earlier_version_is_closed(home: Path) -> None:
-    index = index_of(home)
-    index.parent.mkdir(parents=True, mode=0o700)
-    index.touch(mode=0o644)
-    Catalogue(home, index).search(Query())
+    cache = vega.directory(os.environ)
+    vega._keep(cache / "vega.js", "text")
+    assert [each.name for each in cache.iterdir()] == ["vega.js"]
     assert open_to_others(home) == {}

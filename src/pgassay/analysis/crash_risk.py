@@ -10,7 +10,7 @@ Crash states of one epoch (the time between two flushes) share their history, so
 of its cuts was. Its first cut alone would be a fair draw; the others can only add damage and so widen the bound.
 """
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import log
 
@@ -21,8 +21,6 @@ from scipy.stats import beta  # type: ignore[import-untyped]
 ALPHA = 0.05
 _PRIOR = (0.5, 20.0)
 """Of the mixture: most of it below a tenth, where the bounds of safe configurations lie. Any prior is valid."""
-_STEP = 1.1
-"""Each point of a course has at least so many times the cuts of the one before."""
 
 
 @dataclass(frozen=True)
@@ -46,21 +44,6 @@ def risk_of(cuts: Iterable[tuple[Hashable, bool]]) -> Risk:
     for epoch, damaged in cuts:
         counts.add(epoch, damaged)
     return counts.risk()
-
-
-def course_of(cuts: Iterable[tuple[Hashable, bool]]) -> Iterator[Risk]:
-    """The risk as it was known while cuts were made: after each of the first ten, then at steps of a tenth.
-
-    The last one is that of `risk_of`.
-    """
-    counts, shown = _Counts(), 0
-    for epoch, damaged in cuts:
-        counts.add(epoch, damaged)
-        if counts.cuts >= max(shown + 1, shown * _STEP):
-            shown = counts.cuts
-            yield counts.risk()
-    if counts.cuts > shown:
-        yield counts.risk()
 
 
 class _Counts:

@@ -1,4 +1,4 @@
-"""A study over several hosts and days: blocks nested in hosts, hosts as random effects; how an effect drifts.
+"""A study over several hosts: blocks nested in hosts, hosts as random effects.
 
 A block's contrast is d = m + a + e: `a` of its host (variance between hosts), `e` of the block (variance within). The
 effect is then one of *this kind of host*, and what limits it is how many hosts there are. The two variances by REML
@@ -6,21 +6,16 @@ effect is then one of *this kind of host*, and what limits it is how many hosts 
 Kenward and Roger (Biometrics 1997; for one contrast the degrees are Satterthwaite's). With as many blocks on each host
 it is Student's t over the hosts' means, or wider. `fit` takes many studies at once: the benchmark of validity calls
 what the product calls.
-
-A machine is not the same tomorrow: updates, neighbours, a drive that ages. Drift is block-wise contrasts against time:
-the slope by least squares with a level for each host (an analysis of covariance), so hosts that joined later are no
-drift. Its interval is Student's at 95 %, as at one look; it takes no part in any verdict.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from math import floor, inf, isfinite, nan, sqrt
+from math import nan, sqrt
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import chdtri, fdtri, stdtrit  # type: ignore[import-untyped]
 
-from pgassay.analysis.boundaries import LEVEL, Floats
+from pgassay.analysis.boundaries import Floats
 
 HOSTS_MIN = 2
 """Hosts below which nothing is known of what differs between them."""
@@ -206,92 +201,3 @@ def _kenward_roger(counts: Floats, between: Floats, within: Floats) -> tuple[Flo
         + inverse[2] * (of[3, 2] - of[2, 1] ** 2 * plain)
     )
     return plain + 2.0 * plain**2 * excess, 2.0 * plain**2 / spread
-
-
-DAYS_MIN = 1.0
-"""Below this nothing is said of days."""
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The contrast of one block (logarithm of a ratio, or a difference), on a host, so many days after the epoch."""
-
-    host: str
-    day: float
-    value: float
-
-
-@dataclass(frozen=True)
-class HostDay:
-    """The effect on one host on one day (UTC): the mean of its blocks' contrasts, with its own interval.
-
-    The interval is by the spread that blocks of one host and day share; NaN where none of them has two.
-    """
-
-    host: str
-    day: int
-    blocks: int
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Drift:
-    """How an effect changed: by `per_day` with its interval, in the scale of contrasts, over so many days.
-
-    NaN where it is not known: no host has blocks at two times, or nothing is left to know it by.
-    """
-
-    days: tuple[HostDay, ...]
-    span_days: float
-    per_day: float
-    low: float
-    high: float
-
-    @property
-    def shown(self) -> bool:
-        """Is it shown that the effect changed?"""
-        return isfinite(self.low) and not self.low <= 0.0 <= self.high
-
-
-def drift(moments: Sequence[Moment]) -> Drift | None:
-    """The change over days; None where all blocks are of one day's length."""
-    days = [each.day for each in moments]
-    if not moments or max(days) - min(days) < DAYS_MIN:
-        return None
-    names = list(dict.fromkeys(each.host for each in moments))
-    which = np.asarray([names.index(each.host) for each in moments])
-    times = np.asarray(days, dtype=np.float64)
-    values = np.asarray([each.value for each in moments], dtype=np.float64)
-    for number in range(len(names)):
-        mine = which == number
-        times[mine] -= times[mine].mean()
-        values[mine] -= values[mine].mean()
-    squares = float(times @ times)
-    freedom = len(moments) - len(names) - 1
-    slope = float(times @ values) / squares if squares > 0.0 else nan
-    half = nan
-    if squares > 0.0 and freedom >= 1:
-        rest = values - slope * times
-        half = _student(freedom) * sqrt(float(rest @ rest) / freedom / squares)
-    return Drift(_by_day(moments), max(days) - min(days), slope, slope - half, slope + half)
-
-
-def _by_day(moments: Sequence[Moment]) -> tuple[HostDay, ...]:
-    groups: dict[tuple[str, int], list[float]] = {}
-    for each in sorted(moments, key=lambda moment: moment.day):
-        groups.setdefault((each.host, floor(each.day)), []).append(each.value)
-    inside = sum(float(((np.asarray(values) - np.mean(values)) ** 2).sum()) for values in groups.values())
-    freedom = sum(len(values) - 1 for values in groups.values())
-    half = _student(freedom) * sqrt(inside / freedom) if freedom else inf
-    found = []
-    for (host, day), values in groups.items():
-        mean, width = float(np.mean(values)), half / sqrt(len(values))
-        ends = (mean - width, mean + width) if isfinite(width) else (nan, nan)
-        found.append(HostDay(host, day, len(values), mean, *ends))
-    return tuple(found)
-
-
-def _student(freedom: int) -> float:
-    return float(stdtrit(freedom, (1.0 + LEVEL) / 2.0))

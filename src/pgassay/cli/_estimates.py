@@ -1,7 +1,7 @@
 """What `pgassay drive` computes: simulate, predict and compressibility need no drive.
 
-`simulate`: what a load becomes inside a modelled drive (`pgassay.flash`), as table, JSON or figures. A description is a
-TOML file, options, or both; a sweep runs every combination of the levels it names, on all cores.
+`simulate`: what a load becomes inside a modelled drive (`pgassay.flash`), as table or JSON. A description is a TOML
+file, options, or both; a sweep runs every combination of the levels it names, on all cores.
 `predict`: what the load of runs on emulated drives becomes on drives of terabytes.
 `compressibility`: what a compressing drive would make of a cluster's files, which are only read. Each 4 KiB block is
 compressed alone, as such drives do (the crate codec); docs/drives.md says what is estimated and from what.
@@ -82,29 +82,21 @@ def _add_simulate(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--jobs", type=whole(1), metavar="N", help="drives simulated at once (default: one a core)")
     parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write result.json and figures (HTML, PNG, SVG) there")
 
 
 def simulate(arguments: argparse.Namespace) -> int:
-    """Simulate each combination, print it and write figures; returns the exit status."""
+    """Simulate each combination and print it; returns the exit status."""
     from pgassay import flash
 
     shortcuts = {key: getattr(arguments, key) for key, _, _ in _SHORTCUTS.values()}
     settings = [f"{key}={value}" for key, value in shortcuts.items() if value is not None]
     document = flash.read(arguments.file, [*settings, *arguments.set], timing=arguments.timing)
-    points = flash.points(document, arguments.sweep)
-    if arguments.out is not None:  # A place that cannot be written is refused before minutes are spent.
-        arguments.out.mkdir(parents=True, exist_ok=True)
-    outcomes = flash.simulate_all(points, arguments.jobs)
-    simulations = [{"levels": dict(one.levels), **one.simulation.as_dict()} for one in outcomes]
-    found = json.dumps({"format": FORMAT, "simulations": simulations}, indent=2, allow_nan=False)
-    if arguments.out is not None:
-        (arguments.out / "result.json").write_text(f"{found}\n", encoding="utf-8")
-        from pgassay.cli._simulated_figures import write
-
-        write(outcomes, arguments.out)
-    lines = _one(outcomes[0].simulation) if len(outcomes) == 1 else _many(outcomes)
-    print(found if arguments.json else "\n".join(lines))
+    outcomes = flash.simulate_all(flash.points(document, arguments.sweep), arguments.jobs)
+    if arguments.json:
+        simulations = [{"levels": dict(one.levels), **one.simulation.as_dict()} for one in outcomes]
+        print(json.dumps({"format": FORMAT, "simulations": simulations}, indent=2, allow_nan=False))
+    else:
+        print("\n".join(_one(outcomes[0].simulation) if len(outcomes) == 1 else _many(outcomes)))
     return SUCCESS
 
 

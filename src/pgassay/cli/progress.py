@@ -1,10 +1,9 @@
 """Progress of runs and builds on standard error.
 
 Of a run a bar with the time left and the current estimate on a terminal, and a line a block elsewhere (a pipe, a log);
-nothing with `--json` or `--quiet`. Of a build one line that is written over, and a line now and then elsewhere.
+nothing with `--json` or `--quiet`. Of a build a line now and then.
 """
 
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, TextIO, cast
 from pgassay.analysis.effects import Effect
 from pgassay.lab.runner import Watcher
 from pgassay.lab.trial_state import Assignment, HostState
-from pgassay.outgoing import Output, control, plain, visible
+from pgassay.outgoing import Output, plain, visible
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.trials import Remaining
@@ -33,8 +32,6 @@ if TYPE_CHECKING:
 _EVERY_S = 30.0
 EFFECTS_SHOWN = 4
 """Of a block's line."""
-_BAR = 20
-"""Characters of a build's bar."""
 
 
 @contextmanager
@@ -209,7 +206,7 @@ def teller(*, quiet: bool = False) -> "Tell":
 
     if quiet:
         return tell_nobody
-    return _BuildLine() if sys.stderr.isatty() else _BuildLines()
+    return _BuildLines()
 
 
 def build_line(progress: "BuildProgress") -> str:
@@ -233,23 +230,3 @@ class _BuildLines:
         if progress.name != self._name or progress.seconds - self._printed_s >= _EVERY_S:
             self._name, self._printed_s = progress.name, progress.seconds
             print(build_line(progress), file=sys.stderr, flush=True)
-
-
-def build_bar(progress: "BuildProgress", columns: int) -> str:
-    """`[#######-------------] about 190 s left: PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 80 s`, cut to fit.
-
-    A line that wraps could not be written over.
-    """
-    share = 1.0 if progress.done else min(1.0, progress.objects / progress.expected)
-    bar = f"[{'#' * int(share * _BAR):-<{_BAR}}]"
-    left = progress.left_s
-    state = "done" if progress.done else "" if left is None else f"about {left:.0f} s left"
-    text = f"{state + ': ' if state else ''}PostgreSQL {progress.name}: {progress.step}, {progress.seconds:.0f} s"
-    return f"{bar} {text}"[: max(1, columns - 1)]
-
-
-class _BuildLine:
-    def __call__(self, progress: "BuildProgress") -> None:
-        line = build_bar(progress, shutil.get_terminal_size().columns)
-        control(sys.stderr, "\r\x1b[K")
-        print(line, end="\n" if progress.done else "", file=sys.stderr, flush=True)

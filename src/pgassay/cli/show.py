@@ -1,8 +1,7 @@
 """`pgassay show RUN`: the answer on one screen, or all of it; as text, JSON or CSV, also while a run goes on.
 
 `pgassay show RUN RUN …` compares runs of one study from several environments, and says what differs between their
-hosts; of one run of a fleet `--by-host` compares the hosts. Runs more than a day apart show, too, whether effects
-changed over days.
+hosts; of one run of a fleet `--by-host` compares the hosts.
 """
 
 import argparse
@@ -24,12 +23,11 @@ from pgassay.cli._runs import (
     status,
     weighed,
 )
-from pgassay.cli.printing import SUCCESS, warn
+from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.report.environments import EffectRow, SideBySide
-    from pgassay.report.findings import Findings
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,20 +38,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form_options(parser, csv=True)
     add_weigh_option(parser)
     add_check_option(parser)
-    comparison = parser.add_argument_group("comparison of several runs")
-    comparison.add_argument("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
-    comparison.add_argument(
-        "--out", type=Path, metavar="DIR", help="write a figure of the differences there (SVG, PNG, CSV, JSON)"
-    )
+    parser.add_argument("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; returns the exit status. Raises `RecordError`, `UsageError`."""
     compares = arguments.by_host or len(arguments.runs) > 1
-    for option in ("csv", "quiet", "weigh", "check") if compares else ("out",):
+    for option in ("csv", "quiet", "weigh", "check") if compares else ():
         if getattr(arguments, option):
-            what = "the answer of one run" if compares else "a comparison of several runs"
-            raise UsageError(f"--{option} is for {what}", "leave it out, or name as many runs as it is for")
+            raise UsageError(f"--{option} is for the answer of one run", "leave it out, or name one run")
     if arguments.by_host and len(arguments.runs) > 1:
         raise UsageError("--by-host is for one run", "leave it out, or name one run of a fleet")
     runs = arguments.runs or [last_run()]
@@ -78,66 +71,26 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     """Print how the other runs differ from the first; `--verbose` prints secondary responses and costs too."""
-    from pgassay.report import drift, hosts
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 
     with paused():
-        runs = [Findings(open_run(path)) for path in paths]
-        found = side_by_side(runs)
-        over_days = drift.drifts(runs)
-        left_out = hosts.without_each(runs[0]) if len(runs) == 1 else []
-    if arguments.out is not None:
-        _draw(found, runs, arguments.out, everything=arguments.verbose)
+        found = side_by_side([Findings(open_run(path)) for path in paths])
     if arguments.json:
-        more = {"without_host": hosts.without_values(left_out)} if left_out else {}
-        print(to_json({"format": 1, **asdict(found), "drift": drift.plain(over_days, runs[0].primary), **more}))
-        return SUCCESS
-    changed = [drift.sentence(each, runs[0].primary) for each in over_days]
-    without = [hosts.without_sentence(each, runs[0].primary) for each in left_out]
-    print(text(found, everything=arguments.verbose, over_days=changed, without=without), end="")
+        print(to_json({"format": 1, **asdict(found)}))
+    else:
+        print(text(found, everything=arguments.verbose), end="")
     return SUCCESS
 
 
-def _draw(found: "SideBySide", runs: "Sequence[Findings]", folder: Path, *, everything: bool) -> None:
-    """Write the figures as hosts.svg and days.svg, as .png, and their numbers; says so where nothing can be drawn."""
-    from pgassay.files import Directory
-    from pgassay.report import drift
-    from pgassay.report.charts import specified
-    from pgassay.report.environments import drawing
-    from pgassay.report.page import DrawnFigure, write_data, write_pictures
-
-    figures = []
-    over_days = drift.drawing(drift.drifts(runs), runs[0].primary)
-    for name, drawn in (("hosts", drawing(found, everything=everything)), ("days", over_days)):
-        if drawn is not None:
-            chart = {**specified(drawn.chart), "description": drawn.title}
-            figures.append(DrawnFigure(name, drawn.title, drawn.caption, chart))
-    if not figures:
-        print("note: no difference has an interval, so no figure was written", file=sys.stderr)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    with Directory.open(folder.resolve()) as place:
-        write_data((), tuple(figures), place)
-        lost = write_pictures(tuple(figures), place)
-    for name, why in lost.items():
-        warn(f"there is no picture of figure {name}: {why}")
-
-
-def text(found: "SideBySide", *, everything: bool, over_days: Sequence[str] = (), without: Sequence[str] = ()) -> str:
-    """As text: each run's differences from the first, effects against each other, then what differs between the hosts.
-
-    `over_days` are sentences on how effects changed, `without` on what they are without each host.
-    """
+def text(found: "SideBySide", *, everything: bool) -> str:
+    """Each run's differences from the first, effects against each other, then what differs between the hosts."""
     lines = list(_differences(found, everything=everything))
     if found.effects:
         lines.append("Effects against the baseline, each in its own run")
         lines += [line for row in found.effects for line in _effects(found, row)]
         lines.append("")
-    for title, sentences in (("Without each host", without), ("Over days", over_days)):
-        if sentences:
-            lines += [title, *(f"  {each}" for each in sentences), ""]
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)

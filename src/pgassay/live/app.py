@@ -2,8 +2,8 @@
 
 Reading records and making reports is done in threads, so that a page that takes seconds stops no other.
 
-What a path names is resolved with all its links first, and only then compared with the run's own place. A file is sent
-up to the length that it had when it was asked for.
+What a path names is resolved with all its links first, and only then compared with the folder of a report's data. A
+file is sent up to the length that it had when it was asked for.
 
 Everything is escaped where it is written (jinja2's autoescape), so a name that is a script is shown as a name. Styles,
 scripts and figures are the report's own, served from here.
@@ -23,10 +23,9 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
-from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -62,75 +61,9 @@ from pgassay.record.directory import holder
 from pgassay.record.reading import Run
 from pgassay.report import own_sections, page, vega, words
 from pgassay.report.colours import dark_style
-from pgassay.report.environments import Fact, drawing, hosts_of, settings_of, side_by_side, written_of
 from pgassay.report.findings import Findings
-from pgassay.report.headline import headline_of
 from pgassay.report.page import DATA, embedded, shown_text
 from pgassay.study.model import ALTERNATE
-
-FIGURE = "difference"
-
-
-@dataclass(frozen=True)
-class Pair:
-    """Two runs side by side: what differs in study, host and settings, and their effects against each other.
-
-    Runs of one study are compared as `pgassay show RUN RUN` does; of others `refused` says why they cannot be, and each
-    has its own headline and effects. `figure` is Vega-Lite's, or empty.
-    """
-
-    headlines: tuple[Sequence[str], Sequence[str]]
-    lines: Sequence[tuple[str, tuple[str, str]]]
-    """Each comparison of the primary response by its place: the effect in each run, empty where it has none."""
-    differences: Sequence[tuple[str, str, bool, str]]
-    """Of the second run against the first: response, place, is it a secondary response, and how large."""
-    tables: Sequence[tuple[str, Sequence[Fact]]]
-    """What differs, with both runs' values."""
-    refused: str = ""
-    figure: Mapping[str, Any] = field(default_factory=dict)
-    caption: str = ""
-
-
-def pair_of(first: Run, second: Run) -> Pair:
-    """Compare two runs; raises `RecordError` where one cannot be read."""
-    from pgassay.report.charts import specified
-
-    runs = (first, second)
-    mine, other = (Findings(run) for run in runs)
-    effects = [
-        {each.effect.place.name: words.effect(each.effect, findings.primary) for each in findings.verdicts}
-        for findings in (mine, other)
-    ]
-    tables = (
-        ("Study", written_of(runs)),
-        ("Host", hosts_of(runs)),
-        ("Settings, as the servers said them", settings_of(runs)),
-    )
-    pair = Pair(
-        (headline_of(mine).sentences, headline_of(other).sentences),
-        [(name, (effects[0].get(name, ""), effects[1].get(name, ""))) for name in dict.fromkeys(chain(*effects))],
-        (),
-        tuple(table for table in tables if table[1]),
-    )
-    try:
-        found = side_by_side((mine, other))
-    except PgassayError as failure:
-        return replace(pair, refused=failure.message)
-    differences = []
-    for row in found.rows:
-        (each,) = row.differences
-        if each is None:
-            continue
-        known = each.low == each.low  # not NaN: of one trial no interval is known
-        text = words.interval(each.estimate, each.low, each.high, each.scale, row.response) if known else words.MISSING
-        text += "" if each.told_apart or not known else " (cannot be distinguished)"
-        differences.append((words.capital(row.response.title), row.place, not row.primary, text))
-    pair, drawn = replace(pair, differences=differences), drawing(found)
-    if drawn is None:
-        return pair
-    chart = {**specified(drawn.chart), "description": drawn.title}
-    return replace(pair, figure=chart, caption=f"{drawn.title}. {drawn.caption}")
-
 
 KEPT_MAX = 16
 _BEGIN, _END = '<script type="module">', "</script>"
@@ -177,7 +110,7 @@ class Reports:
     def _made(self, identity: str, run: Path) -> Report:
         folder = self._place(identity)
         shutil.rmtree(folder, ignore_errors=True)
-        around = (("All runs", "/"), ("Live", f"/run/{identity}/live"), ("Files", f"/run/{identity}/files/"))
+        around = (("All runs", "/"), ("Live", f"/run/{identity}/live"))
         path = page.write(Findings(Run.open(run, leave_out=True)), folder, pictures=False, menu=around)
         html = path.read_text(encoding="utf-8")
         # The page's one script, as a Content Security Policy names it.
@@ -208,7 +141,6 @@ def _environment() -> jinja2.Environment:
         finalize=shown_text,
         loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
     )
-    environment.filters["size"] = words.size
     environment.filters["sentence"] = words.sentence
     environment.filters["counted"] = words.counted
     environment.filters["embedded"] = embedded
@@ -220,10 +152,9 @@ def _static(name: str) -> tuple[str, str] | None:
     """The contents of a file that pages share, and their type; None for another name."""
     if name == "page.css":
         return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
-    parts = {"figures.js": (), "live.js": (_text("live", "live.js"),)}.get(name)
-    if parts is not None:
-        figures = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"))
-        return "\n".join((*figures, *parts)), "text/javascript"
+    if name == "live.js":
+        parts = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"), _text("live", "live.js"))
+        return "\n".join(parts), "text/javascript"
     return None
 
 
@@ -234,43 +165,18 @@ def _text(package: str, name: str) -> str:
 _PIECE_BYTES = 1 << 18
 
 
-@dataclass(frozen=True)
-class Item:
-    """A file or a folder of a run; `bytes` is None for a folder."""
-
-    name: str
-    bytes: int | None
-
-
-def inside(run: Path, path: str) -> Path | None:
-    """What `path` names below the run; None where it is not there, or not below it, or neither file nor folder."""
-    parts = path.split("/") if path else []
+def inside(folder: Path, path: str) -> Path | None:
+    """The file that `path` names below the folder; None where it is not there, or not below it, or no file."""
+    parts = path.split("/")
     if "\0" in path or any(part in ("", ".", "..") for part in parts):
         return None
     try:
-        root = run.resolve(strict=True)
+        root = folder.resolve(strict=True)
         found = root.joinpath(*parts).resolve(strict=True)
         mode = found.stat().st_mode
     except (OSError, RuntimeError, ValueError):
         return None
-    if not found.is_relative_to(root) or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        return None
-    return found
-
-
-def items(folder: Path) -> list[Item]:
-    """What is in a folder, folders first; links and other things that are neither file nor folder are left out."""
-    found = []
-    with os.scandir(folder) as entries:
-        for each in entries:
-            try:
-                if each.is_dir(follow_symlinks=False):
-                    found.append(Item(each.name, None))
-                elif each.is_file(follow_symlinks=False):
-                    found.append(Item(each.name, each.stat(follow_symlinks=False).st_size))
-            except OSError:
-                continue  # gone meanwhile, as a staged trial goes
-    return sorted(found, key=lambda item: (item.bytes is not None, item.name))
+    return found if found.is_relative_to(root) and stat.S_ISREG(mode) else None
 
 
 def pieces(path: Path) -> Iterator[bytes]:
@@ -285,8 +191,7 @@ def pieces(path: Path) -> Iterator[bytes]:
 NOT_RUNNING = "this run does not run now, so there is nothing to stop"
 NO_SUCH_PAGE = "there is no such page"
 GONE = "there is no such run any more"
-NO_SUCH_FILE = "the run has no such file"
-TWO_RUNS = "mark two runs to see them side by side"
+NO_SUCH_FILE = "the report has no such file"
 """What a browser shows, as a sentence of its page."""
 
 _FORM_BYTES_MAX = 4096
@@ -309,14 +214,12 @@ class _Site:
     def routes(self) -> list[Route]:
         return [
             Route("/", self.runs),
-            Route("/compare", self.compare),
             Route("/run/{identity}/", self.report),
             Route("/run/{identity}/live", self.live),
             Route("/run/{identity}/events", self.events),
             Route("/run/{identity}/stop", self.stop, methods=["POST"]),
             Route("/run/{identity}/abort", self.abort, methods=["POST"]),
             Route("/run/{identity}/data/{name}", self.data),
-            Route("/run/{identity}/files/{path:path}", self.files),
             Route("/static/{name}", self.static),
             Route("/favicon.ico", lambda request: Response(status_code=204)),
         ]
@@ -457,48 +360,6 @@ class _Site:
             raise HTTPException(404, NO_SUCH_FILE) from failure
         return _download(folder, request.path_params["name"])
 
-    def files(self, request: Request) -> Response:
-        """A folder of a run to look through, or a file of it to download."""
-        known, run = self._run(request)
-        asked: str = request.path_params["path"]
-        path = inside(run, asked.removesuffix("/"))
-        if path is None:
-            raise HTTPException(404, NO_SUCH_FILE)
-        if not path.is_dir():
-            return _download(run, asked)
-        try:
-            listed = items(path)
-        except OSError as failure:  # a staged trial has its place meanwhile
-            raise HTTPException(404, NO_SUCH_FILE) from failure
-        within = asked.removesuffix("/")
-        above = "" if not within else within.rpartition("/")[0]
-        return shown(
-            "files",
-            run=known,
-            within=within,
-            up=f"/run/{known.identity}/files/{quote(above)}" if within else "",
-            items=[(item, quote("/".join(filter(None, (within, item.name))))) for item in listed],
-        )
-
-    def compare(self, request: Request) -> Response:
-        asked = list(dict.fromkeys(request.query_params.getlist("run")))
-        if len(asked) != 2:
-            return shown("note", title="Side by side", why=TWO_RUNS, hint="", status=400)
-        found = [self._catalogue.run(each) for each in asked]
-        (first, second) = (each for each in found if each is not None) if all(found) else (None, None)
-        if first is None or second is None:
-            raise HTTPException(404, GONE)
-        try:
-            pair = pair_of(*(Run.open(path, leave_out=True) for _, path in (first, second)))
-        except PgassayError as failure:
-            return shown("note", title="Side by side", why=failure.message, hint=failure.hint or "")
-        except Exception as failure:
-            why = report_failed(failure)
-            return shown("note", title="Side by side", why=why, hint="")
-        figures = {FIGURE: pair.figure} if pair.figure else {}
-        runs = (first[0], second[0])
-        return shown("compare", drawn=True, runs=runs, pair=pair, figure=FIGURE, specifications=figures)
-
     def static(self, request: Request) -> Response:
         found = _static(request.path_params["name"])
         if found is None:
@@ -509,7 +370,7 @@ class _Site:
 def _download(folder: Path, name: str) -> Response:
     """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
     path = inside(folder, name)
-    if path is None or not path.is_file():
+    if path is None:
         raise HTTPException(404, NO_SUCH_FILE)
     named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
     return StreamingResponse(

@@ -1,19 +1,16 @@
-"""All runs below a directory, searched: an index in SQLite, made from the records and made again whenever it is lost.
+"""All runs below a directory, searched.
 
-A record is read again only where its header or its journal has changed since, so a list of ten thousand runs takes
-their names and two looks at each. What is in the index is in the records, too. A run is one line: what can be read from
-its header, its journal and its host, without its trials.
+A record is read again only where its header or its journal has changed since, so a look at ten thousand runs takes
+their names and two looks at each. A run is one line: what can be read from its header, its journal and its host,
+without its trials.
 """
 
 import hashlib
 import os
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
 
 from pgassay.errors import PgassayError
 from pgassay.record.directory import HEADER_FILE
@@ -24,24 +21,11 @@ from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of, machine, versions
 from pgassay.report.words import sentence
 
-Answer = TypeVar("Answer")
-
 PAGE = 100
 """Runs of one page of the list."""
 DEPTH_MAX = 6
 WORDS_MAX = 32
-"""Of a search; SQLite's expressions have a limit, too."""
-_VERSION = 2
-"""Of the index's form; one of another form is made again."""
-_COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"
-_TABLE = f"""
-CREATE TABLE IF NOT EXISTS runs ({_COLUMNS}, raw, signature, words, PRIMARY KEY (identity)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS newest ON runs (started_utc DESC, path);
-PRAGMA user_version = {_VERSION};
-"""
-"""Another server of the same directory may have made it a moment ago."""
-
-
+"""Of a search."""
 FINISHED, INTERRUPTED, OPEN, UNREADABLE = "finished", "interrupted", "open", "unreadable"
 """What a journal's last line says; an open one is written by somebody just now, or its runner was killed."""
 _HOST_LETTERS = 6
@@ -139,64 +123,68 @@ class Found:
 
 
 class Catalogue:
-    """The runs below `root`, with an index in the file `kept`. May be called from several threads."""
+    """The runs below `root`. May be called from several threads."""
 
-    def __init__(self, root: Path, kept: Path) -> None:
+    def __init__(self, root: Path) -> None:
         self.root = root
-        self._kept = kept
         self._lock = Lock()
+        self._known: dict[str, tuple[str, Listed]] = {}
+        """By path, what was read and the signature that the record had then."""
 
     def refresh(self) -> None:
-        """Bring the index up to date with what is on disk."""
-        self._asked(lambda database: _refresh(database, self.root))
+        """Read what was written since; raises `OSError` for what the operating system refuses."""
+        with self._lock:
+            there = dict(runs_below(self.root))
+            for path, written in there.items():
+                if path not in self._known or self._known[path][0] != written:
+                    self._known[path] = written, listed(self.root, path)
+            for path in self._known.keys() - there.keys():
+                del self._known[path]
 
     def search(self, query: Query) -> Found:
-        """The runs that a query finds, from the index as it was last refreshed."""
-        return self._asked(lambda database: _search(database, query))
+        """The runs that a query finds, as they were when last refreshed."""
+        with self._lock:
+            every = [run for _, run in self._known.values()]
+        fit = [run for run in every if _fits(run, query)]
+        fit.sort(key=lambda run: run.path)
+        fit.sort(key=lambda run: run.started_utc, reverse=True)
+        first = PAGE * (max(1, query.page) - 1)
+        return Found(
+            fit[first : first + PAGE],
+            len(fit),
+            _distinct(run.study for run in every),
+            _distinct(version for run in every for version in run.versions),
+            _distinct(run.host for run in every),
+        )
 
     def run(self, identity: str) -> tuple[Listed, Path] | None:
         """A run by the name that its address has, and where it lies; None for one that is not (or no more) there."""
-        found = self._asked(lambda database: _run(database, identity))
+        found = self._find(identity)
         if found is None:
             self.refresh()
-            found = self._asked(lambda database: _run(database, identity))
+            found = self._find(identity)
         if found is None:
             return None
-        known, raw = found
-        path = self.root / os.fsdecode(raw)
-        return (known, path) if (path / HEADER_FILE).exists() else None
+        path = self.root / found[0]
+        return (found[1], path) if (path / HEADER_FILE).exists() else None
 
-    def _asked(self, ask: Callable[[sqlite3.Connection], Answer]) -> Answer:
-        """The answer of the index; of a new one where it is damaged, lost, or of another form.
-
-        Raises `PgassayError` where none can be kept.
-        """
+    def _find(self, identity: str) -> tuple[str, Listed] | None:
         with self._lock:
-            try:
-                with closing(_opened(self._kept)) as database, database:
-                    if database.execute("PRAGMA user_version").fetchone() == (_VERSION,):
-                        return ask(database)
-            except (sqlite3.Error, OSError):
-                pass
-            try:
-                for path in self._kept.parent.glob(f"{self._kept.name}*"):
-                    path.unlink(missing_ok=True)  # another server may make it again, too
-                with closing(_opened(self._kept)) as database, database:
-                    database.executescript(_TABLE)
-                    _refresh(database, self.root)
-                    return ask(database)
-            except (sqlite3.Error, OSError) as failure:
-                raise PgassayError(
-                    f'could not keep the index of runs in "{self._kept}": {failure!s}', "set XDG_CACHE_HOME"
-                ) from failure
+            return next(((path, run) for path, (_, run) in self._known.items() if run.identity == identity), None)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
-    """What runs are called is nobody else's business; SQLite gives its own files the same mode."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    path.touch(mode=0o600)
-    path.chmod(0o600)  # of a version that did not care
-    return sqlite3.connect(path, timeout=10.0)
+def _fits(run: Listed, query: Query) -> bool:
+    words = " ".join((run.path, run.study, run.title, run.started_utc, *run.versions, run.host, run.state, run.why))
+    return (
+        all(word in words.casefold() for word in query.words.casefold().split())
+        and query.study in ("", run.study)
+        and query.host in ("", run.host)
+        and query.version in ("", *run.versions)
+    )
+
+
+def _distinct(texts: Iterable[str]) -> list[str]:
+    return sorted({text for text in texts if text})
 
 
 def runs_below(root: Path) -> Iterator[tuple[str, str]]:
@@ -231,60 +219,3 @@ def _folders(path: Path) -> list[str]:
             return [each.name for each in entries if each.name[0] != "." and each.is_dir(follow_symlinks=False)]
     except OSError:
         return []
-
-
-def _refresh(database: sqlite3.Connection, root: Path) -> None:
-    known = dict(database.execute("SELECT identity, signature FROM runs"))
-    there = set()
-    for path, written in runs_below(root):
-        identity = identity_of(path)
-        there.add(identity)
-        if known.get(identity) != written:
-            row = _row(listed(root, path), path, written)
-            database.execute(f"INSERT OR REPLACE INTO runs VALUES ({', '.join('?' * len(row))})", row)
-    database.executemany("DELETE FROM runs WHERE identity = ?", [(each,) for each in known.keys() - there])
-
-
-def _row(run: Listed, path: str, written: str) -> tuple[Any, ...]:
-    words = " ".join((run.path, run.study, run.title, run.started_utc, *run.versions, run.host, run.state, run.why))
-    return (
-        run.identity, run.path, run.study, run.title, run.started_utc, "\n".join(run.versions), run.host, run.state,
-        run.trials, run.blocks, run.why, os.fsencode(path), written, words.casefold(),
-    )  # fmt: skip
-
-
-def _listed(row: Sequence[Any]) -> Listed:
-    identity, path, study, title, started, versions, *rest = row
-    return Listed(identity, path, study, title, started, tuple(versions.split("\n")) if versions else (), *rest)
-
-
-def _search(database: sqlite3.Connection, query: Query) -> Found:
-    where, values = ["1"], []
-    for word in query.words.casefold().split():
-        where.append("instr(words, ?)")
-        values.append(word)
-    for column, chosen in (("study", query.study), ("host", query.host)):
-        if chosen:
-            where.append(f"{column} = ?")
-            values.append(chosen)
-    if query.version:
-        where.append("instr(char(10) || versions || char(10), ?)")
-        values.append(f"\n{query.version}\n")
-    condition = " AND ".join(where)
-    (total,) = database.execute(f"SELECT count(*) FROM runs WHERE {condition}", values).fetchone()
-    rows = database.execute(
-        f"SELECT {_COLUMNS} FROM runs WHERE {condition} ORDER BY started_utc DESC, path LIMIT {PAGE} OFFSET ?",
-        (*values, PAGE * (max(1, query.page) - 1)),
-    )
-    versions = {each for text in _distinct(database, "versions") for each in text.split("\n")}
-    runs = [_listed(row) for row in rows]
-    return Found(runs, total, _distinct(database, "study"), sorted(versions), _distinct(database, "host"))
-
-
-def _distinct(database: sqlite3.Connection, column: str) -> list[str]:
-    return [text for (text,) in database.execute(f"SELECT DISTINCT {column} FROM runs ORDER BY 1") if text]
-
-
-def _run(database: sqlite3.Connection, identity: str) -> tuple[Listed, bytes] | None:
-    row = database.execute(f"SELECT raw, {_COLUMNS} FROM runs WHERE identity = ?", (identity,)).fetchone()
-    return (_listed(row[1:]), row[0]) if row else None

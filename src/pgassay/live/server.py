@@ -5,7 +5,6 @@ The address is bound before anything is printed, so that a port in use is an err
 
 import asyncio
 import errno
-import hashlib
 import os
 import secrets
 import socket
@@ -22,7 +21,6 @@ from pgassay.live.access import TOKEN
 from pgassay.live.app import application
 from pgassay.live.catalogue import Catalogue, identity_of
 from pgassay.record.directory import HEADER_FILE
-from pgassay.report import vega
 
 ADDRESS = "127.0.0.1"
 ALONE_S = 600.0
@@ -35,12 +33,6 @@ HEADERS_S = 10.0
 """So long a connection may take until it has asked for something."""
 CONNECTIONS_MAX = 256
 """Beyond these the oldest that has asked for nothing is closed."""
-
-
-def index_of(root: Path) -> Path:
-    """Where the index of a directory is kept: in the user's cache, since it can be made again."""
-    name = hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
-    return vega.directory(os.environ) / f"runs-{name}.sqlite"
 
 
 def listening(port: int) -> socket.socket:
@@ -75,7 +67,7 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
     if not root.is_dir():
         raise UsageError(f'directory "{root}" does not exist', "name the directory that runs are below")
     with listening(port) as bound:
-        catalogue = Catalogue(root, index_of(root))
+        catalogue = Catalogue(root)
         catalogue.refresh()
         token = secrets.token_urlsafe(32)
         actual = bound.getsockname()[1]

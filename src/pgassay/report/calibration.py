@@ -4,7 +4,6 @@ Computed from the record alone, so a calibration can be read again (`pgassay cal
 as text for a terminal, about a screen, and as JSON.
 
 Each way is a run of its own inside the calibration's (docs/report.md, "What calibrate prints").
-
 """
 
 from collections.abc import Iterator, Mapping

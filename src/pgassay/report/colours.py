@@ -11,8 +11,6 @@ PAPER, INK, SOFT, GRID = "#ffffff", "#1b1f24", "#57606a", "#e4e8ec"
 GREY = "#8c959f"
 """Of what is drawn but does not count, as the warm-up."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8C6D31")
-HEAT = ("#e3eef8", "#c0d8ed", "#93bfe0", "#5ea1cf", "#3181bb", "#0f5f9c", "#08336b")
-"""From few to many: the step from one to the next looks alike, and few is near the paper."""
 DARK: Mapping[str, str] = {
     PAPER: "transparent",
     INK: "#e6edf3",
@@ -26,7 +24,6 @@ DARK: Mapping[str, str] = {
             strict=True,
         )
     ),
-    **dict(zip(HEAT, ("#122a41", "#14406a", "#185a93", "#2577b8", "#4a99d6", "#86c1f0", "#d6ecff"), strict=True)),
 }
 """Each colour of a figure to its colour on a dark page."""
 

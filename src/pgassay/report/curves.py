@@ -1,7 +1,6 @@
 """The primary along the covariates: a curve for each treatment and condition, as tables, figure and sentences.
 
 A study of covariates alone has these for a verdict: how well its points are known, where each curve bends and peaks.
-Growth beyond a straight line is named by itself: no law that is fitted here knows it, and all of them then fit badly.
 
 Of a curve over clients or threads the kink, what lies beyond it, and the Universal Scalability Law are fitted. The two
 lines are fitted to the points that ask for no more than the usable processors, as published, where there are enough of
@@ -421,11 +420,6 @@ def sentences(findings: "Findings") -> Iterator[str]:
     yield from (f"{name or response.title}: {text}" for name, text in precisions.items())
     for each in findings.scalings:
         yield from fit_sentences(each, findings.processors, response)
-        same = (each.treatment, each.condition)
-        mine = next((one for one in findings.curves if (one.treatment, one.condition) == same), None)
-        more = beyond_linear(mine) if mine is not None else ""
-        if more:
-            yield f"{words.place(*same) or response.title}: {more}"
     yield from bottleneck.sentences(findings.bottlenecks)
 
 
@@ -453,23 +447,6 @@ def known(curve: Curve, resolution: float) -> str:
 def has_band(point: Point, scale: Scale) -> bool:
     """Is a point's interval worth showing? One that leaves anything possible is neither printed nor drawn."""
     return informative(point.low, point.high, scale)
-
-
-def beyond_linear(curve: Curve) -> str:
-    """Of a curve over clients whose points surely do more for each client than the first one; empty for others."""
-    placed = [(number, point) for point in curve.points if (number := number_of(point.covariate)) is not None]
-    if len(placed) < 2 or not all(point.bounded and number > 0.0 for number, point in placed):
-        return ""
-    (fewest, first), *others = sorted(placed, key=lambda each: each[0])
-    clients, most = max(others, key=lambda each: each[1].value / each[0])
-    if most.low / clients <= first.high / fewest:
-        return ""
-    times = most.value / clients / (first.value / fewest)
-    alone = "one alone" if fewest == 1 else f"each of {fewest:g}"
-    return (
-        f"each of {clients:g} clients does {times:.1f} times what {alone} does, which no law fitted here describes; "
-        "the reason may be a processor that has to wake up for each request (power saving, a hypervisor)"
-    )
 
 
 def figure(findings: "Findings") -> Figure:

@@ -13,21 +13,18 @@ from typing import TYPE_CHECKING
 
 from pgassay.analysis.numbers import per_cent
 from pgassay.record import replayed
-from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import cause, grouped, of_regime
+from pgassay.report.trials import cause, grouped
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 FAILED_SHOWN = 3
-STEPS_SHOWN = 4
-"""Steps of a trial that are named, the longest first."""
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
 RATE = "load.rate"
@@ -44,7 +41,6 @@ _KINDS = {
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     trials, why = findings.trials, reasons(findings)  # first, since what could not be read is known only then
-    beyond = overhead(trials, findings.run.journal)
     yield Values(
         {
             "ended": findings.end,
@@ -56,7 +52,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             "not_crash_safe": list(crash_warnings(findings.study)),
             "overloads": list(overloads(trials)),
             "late_clock": list(late_clock(trials)),
-            "overhead": beyond,
             "dropped": dict(findings.dropped),
         }
     )
@@ -67,8 +62,8 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     lost = (*findings.discarded, *findings.outcomes)
     if not lost:
         general.append("no trial was discarded, none failed")
-    general += [f"the run ended: {findings.end}", beyond]
-    yield Sentences([each for each in general if each], small=True, joined=True)
+    general.append(f"the run ended: {findings.end}")
+    yield Sentences(general, small=True, joined=True)
     if lost:
         rows = [
             (
@@ -130,35 +125,6 @@ def losses(trials: Sequence[TrialRecord]) -> str:
     causes = Counter(reason.code for trial in discarded for reason in trial.reasons)
     named = ", ".join(f"{code} in {count}" for code, count in causes.most_common())
     return f"{len(discarded)} of {len(trials)} trials were discarded because other programs disturbed them ({named})"
-
-
-def overhead(trials: Sequence[TrialRecord], journal: Sequence[Entry]) -> str:
-    """What a run spent apart from its windows and warm-ups, a trial's mean by step, and what preparing snapshots took.
-
-    From `timings_s` of every trial (docs/record.md, "The life of a trial") and the journal; pauses are no part of
-    either. Empty where no trial tells its steps. Hosts of a fleet prepare their own, and do not say how long that took.
-    """
-    timed = [trial for trial in trials if trial.timings_s]
-    if not timed:
-        return ""
-    steps: dict[str, float] = {}
-    for trial in timed:
-        for name, seconds in trial.timings_s.items():
-            steps[name] = steps.get(name, 0.0) + seconds
-        loaded_s = (*of_regime([trial], "window_s"), *of_regime([trial], "warmup_s"))
-        steps["measure"] = steps.get("measure", 0.0) - sum(loaded_s)
-    means = {name: max(0.0, seconds) / len(timed) for name, seconds in steps.items()}
-    largest = sorted(means, key=lambda name: -means[name])[:STEPS_SHOWN]
-    listed = ", ".join(f"{name} {means[name]:.1f} s" for name in largest)
-    prepared: dict[str, float] = {}
-    for entry in journal:
-        if entry.kind == Kind.PREPARED and entry.data.get("made"):
-            prepared.setdefault(str(entry.data["key"]), float(entry.data["seconds"]))
-    if prepared:
-        made = f"; preparing {words.counted(len(prepared), 'snapshot')} took {sum(prepared.values()):.0f} s"
-    else:
-        made = "" if any(trial.host for trial in trials) else "; no snapshot had to be prepared"
-    return f"apart from its window and warm-up a trial took {sum(means.values()):.1f} s on average ({listed}){made}"
 
 
 def disturbance(trials: Sequence[TrialRecord]) -> str:

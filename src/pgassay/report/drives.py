@@ -4,9 +4,7 @@ Figures of emulated drives are labelled so. Whether write amplification is a ste
 how the drive was aged, by how much of it a window wrote, and by whether both halves of a window (or of a device's
 trials) say the same. What fails one of these is transient, and said to be.
 
-A published comparison of drives draws each run as a dot, the latency of reads across and of writes up: a drive whose
-writes are quick at the cost of its reads lies elsewhere than one that is quick at both. Both are the block layer's own
-means over a window (docs/report.md, "The device"), whatever the load.
+Latencies are the block layer's own means over a window (docs/report.md, "The device"), whatever the load.
 
 Speeds made by emulated service times carry a label. A drive that answers later than the device it stands for would have
 says so in every trial (docs/drives.md, "Speed", says what may be compared).
@@ -14,7 +12,7 @@ says so in every trial (docs/drives.md, "Speed", says what may be compared).
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Levels, is_speed
 from pgassay.analysis.effects import Effect
@@ -23,7 +21,7 @@ from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record import check
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.section import Block, Brief, Drawing, Figure, Part, Section, Table
+from pgassay.report.section import Block, Brief, Part, Section, Table
 from pgassay.report.trials import by_treatment, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
@@ -126,12 +124,11 @@ _LATENCY_ROWS = (
     (READ, "a read, mean, ms"),
     (WRITE, "a write, mean, ms"),
 )
-_HEIGHT = 280
 _COUNTED_LEAST_MS = 20.0
 """The kernel counts whole milliseconds: a mean of less in all would be off by more than a twentieth."""
 FEW = (
-    "in some trials the device read, or wrote, for less than 20 ms: too little for a latency, which is left out here"
-    " and in the figure (data that fit in memory are hardly read; host.memory limits it)"
+    "in some trials the device read, or wrote, for less than 20 ms: too little for a latency, which is left out"
+    " (data that fit in memory are hardly read; host.memory limits it)"
 )
 UNTIMED = (
     "emulated drives without service times answer as fast as this machine can: compare no latency and no rate between"
@@ -140,7 +137,7 @@ UNTIMED = (
 
 
 def blocks(findings: "Findings") -> Iterator[Block]:
-    """A table for each condition and covariate point, and the figure; nothing where the study names no drive."""
+    """A table for each condition and covariate point; nothing where the study names no drive."""
     trials = [each for each in findings.trials if DATA in each.levels]
     treatments = [each.name for each in findings.study.treatments]
     for place, mine in valid_by_place(trials, findings.study.arms).items():
@@ -158,8 +155,6 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         few = any(_value(trial, each) != trial.responses.get(each) for trial in mine for each in (READ, WRITE))
         notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
         yield Table(("", *map(words.headed, treatments)), rows, title, notes)
-    if rows_of(findings):
-        yield Figure("device-latencies", lambda: drawing(findings))
 
 
 def _value(trial: TrialRecord, name: str) -> float | None:
@@ -167,57 +162,6 @@ def _value(trial: TrialRecord, name: str) -> float | None:
     counted = {READ: "read_ms", WRITE: "write_ms"}.get(name)
     counted_ms = trial.counters.get(f"diskstats.{counted}")
     return None if counted_ms is not None and counted_ms < _COUNTED_LEAST_MS else trial.responses.get(name)
-
-
-def rows_of(findings: "Findings") -> list[dict[str, Any]]:
-    """A row for each valid trial on a named drive whose device both read and wrote enough to tell, in ms."""
-    found = []
-    for trial in findings.trials:
-        read, write = _value(trial, READ), _value(trial, WRITE)
-        if trial.status is Status.VALID and DATA in trial.levels and read is not None and write is not None:
-            place = words.place(trial.condition, trial.covariate)
-            found.append({"treatment": trial.treatment, "condition": place, "block": trial.block,
-                          "read_ms": read, "write_ms": write})  # fmt: skip
-    return found
-
-
-def drawing(findings: "Findings") -> Drawing | None:
-    """A dot a trial, reads across and writes up, a panel for each place; None without both."""
-    rows = rows_of(findings)
-    if not rows:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-
-    treatments = tuple(each.name for each in findings.study.treatments)
-    places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
-    x, y = (
-        channel(
-            f"{kind}_ms:Q",
-            title=f"a {kind} of the device, mean, ms",
-            scale=alt.Scale(domain=charts.domain_of((row[f"{kind}_ms"] for row in rows), zero=True), nice=False),
-        )
-        for channel, kind in ((alt.X, "read"), (alt.Y, "write"))
-    )
-    tips = [charts.tip("treatment:N"), charts.tip("block:Q"), charts.tip("read_ms:Q"), charts.tip("write_ms:Q")]
-    dots = (
-        alt.Chart()
-        .mark_point(filled=True, size=45, opacity=0.7)
-        .encode(
-            x=x,
-            y=y,
-            color=charts.colour(treatments, legend=len(treatments) > 1),
-            shape=charts.shape(treatments),
-            tooltip=tips,
-        )
-    )
-    return Drawing(
-        f"Latency of the device: writes against reads{charts.by(treatments)}",
-        "A dot a trial: the mean time of a read and of a write in its window, by the block layer. Left and low is "
-        "quick at both. Secondary.",
-        charts.layered([dots], rows, _HEIGHT, "condition", places),
-    )
 
 
 _SOURCES = ("drive", "drive_wal")

@@ -10,21 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgassay import outgoing
-from pgassay.analysis.effects import informative_change
 from pgassay.analysis.replication import Difference, Outcome, Replication, claim_again, difference, replicated
 from pgassay.errors import UsageError
-from pgassay.record.reading import Run
 from pgassay.report import words
-from pgassay.report.answer import phrase_of
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.json_values import effect_values
-from pgassay.report.provenance import facts, lasting
-from pgassay.report.section import Drawing
+from pgassay.report.provenance import lasting
 from pgassay.study.levels import Place
-from pgassay.study.responses import Response, Scale, Status
-
-_REACH = 300.0
-"""Per cent beyond which a difference is drawn at the edge."""
+from pgassay.study.responses import Response, Status
 
 
 @dataclass(frozen=True)
@@ -174,77 +167,6 @@ def _facts(findings: Findings) -> Mapping[str, Any]:
     mine = fleet.get(name_of(findings))
     own = mine.get("facts") if isinstance(mine, Mapping) else None
     return own if isinstance(own, Mapping) else {}
-
-
-def hosts_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """What differs between the machines of these runs."""
-    return tuple(_differing([dict(_flat(run.host)) for run in runs]))
-
-
-def written_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """What differs between their studies as they were written down, by table and key."""
-    return tuple(_differing([dict(facts(run.study)) for run in runs]))
-
-
-def settings_of(runs: Sequence[Run]) -> tuple[Fact, ...]:
-    """Settings whose values, as the servers of all their trials said them, differ between these runs."""
-    tables: list[dict[str, object]] = []
-    for run in runs:
-        found: dict[str, dict[str, None]] = {}
-        for trial in run.trials:
-            for name, value in trial.settings.items():
-                found.setdefault(name, {})[str(value)] = None
-        tables.append({name: ", ".join(values) for name, values in sorted(found.items())})
-    return tuple(_differing(tables))
-
-
-def drawing(found: SideBySide, *, everything: bool = False) -> Drawing | None:
-    """How each other run differs from the first: a panel a run, a row a place; None without a single interval.
-
-    Only the primary response, unless `everything` is asked for; what is neither a ratio nor a share has no per cent.
-    """
-    from pgassay.report import charts
-    from pgassay.report.charts import forest
-
-    first, *others = found.runs
-    several = everything and len({row.response.name for row in found.rows}) > 1
-    rows: list[dict[str, Any]] = []
-    for row in found.rows:
-        for other, each in zip(others, row.differences, strict=True):
-            if each is None or not (row.primary or everything):
-                continue
-            ratio = each.scale is Scale.RATIO
-            if not informative_change(each.low, each.high, each.scale) or not (ratio or row.response.unit == "share"):
-                continue
-            ends = [(end - ratio) * 100.0 for end in (each.estimate, each.low, each.high)]
-            shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
-            label = f"{words.capital(phrase_of(row.response).name)}: {row.place}" if several else row.place
-            rows.append(
-                {
-                    "label": label, "panel": other, "treatment": other, "estimate": ends[0], "low": ends[1],
-                    "high": ends[2], "trials": sum(each.trials), "text": shown,
-                }
-            )  # fmt: skip
-    if not rows:
-        return None
-    drawn = tuple(other for other in others if any(row["panel"] == other for row in rows))
-    chart = forest(
-        rows,
-        list(dict.fromkeys(row["label"] for row in rows)),
-        f"change against {first}, % (shares: points)",
-        charts.colour(tuple(others), legend=False),
-        most=_REACH,
-        field="panel",
-        names=drawn,
-    )
-    primary = next(row.response.title for row in found.rows if row.primary)
-    what = "Every response" if several else words.capital(primary)
-    return Drawing(
-        f"{what}: {', '.join(others)} against {first}",
-        "Point: ratio of the means; bar: 95 % interval for independent samples. An hour or a cluster that a run shares"
-        " throughout is not in it. A bar that reaches the edge goes beyond it.",
-        chart,
-    )
 
 
 def _values(findings: Findings, response: str) -> dict[str, list[float]]:

@@ -3,8 +3,8 @@
 Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
 
 Single latencies are drawn on a scale of nines (50 %, 90 %, 99 % …), as Tene's HdrHistogram plots do, so that the slow
-ones, which users feel, take half of the figure. The heat map counts in bins of time and latency before anything is
-embedded. Both need a load that keeps its latencies (pgbench and tpcc do); docs/record.md says where.
+ones, which users feel, take half of the figure. It needs a load that keeps its latencies (pgbench and tpcc do);
+docs/record.md says where.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from pgassay.record.latencies import Latencies, latencies
 from pgassay.record.values import TrialRecord
 from pgassay.report import seconds, turns, words
 from pgassay.report.answer import joined, phrase_of
-from pgassay.report.colours import HEAT, INK
+from pgassay.report.colours import INK
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
 from pgassay.report.trials import grouped, measured
 from pgassay.study.drives import dilation
@@ -30,21 +30,12 @@ if TYPE_CHECKING:
 
     from pgassay.report.findings import Findings
 
-_LATENCY_HEIGHT, _MAP_HEIGHT = 200, 90
+_LATENCY_HEIGHT = 200
 _NINES = {0.0: "0 %", 0.30103: "50 %", 1.0: "90 %", 2.0: "99 %", 3.0: "99.9 %", 4.0: "99.99 %", 5.0: "99.999 %"}
 """Minus the logarithm of the share that is slower, and how the axis names it."""
 _STEP = 0.1
 _BEHIND_MIN = 10
 """So many transactions must be slower for a quantile to be drawn: fewer say little about it."""
-PER_DECADE = 10
-"""Bins of the heat map, so each is 26 % wide."""
-CELLS_MAX = 2000
-"""Of a page's heat map, in all of its panels."""
-_ROWS_GUESSED = 22
-"""Bins of latency that a stretch of time fills."""
-PANELS_MAX = 12
-CLASSES = (1, 3, 10, 30, 100, 300)
-"""Transactions a second in a bin from which the next colour begins."""
 NOT_KEPT = "this load keeps no single latencies, so how they are distributed is not known beyond the quantiles above"
 
 
@@ -126,85 +117,6 @@ def latency_rows(findings: "Findings") -> list[dict[str, Any]]:
     return [row for row in rows if row["low"] > 0.0]
 
 
-def latency_heat(findings: "Findings") -> Drawing | str | None:
-    """Latency by time, as counts, a panel an arm; None where seconds were not kept or arms are too many."""
-    cells = latency_cells(findings)
-    if not cells:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-
-    panels = tuple(arm.name for arm in findings.study.arms if any(row["panel"] == arm.name for row in cells))
-    wide = _width(findings)
-    scale = alt.Scale(type="threshold", domain=list(CLASSES), range=list(HEAT))
-    legend = alt.Legend(
-        orient="top", columns=3, title="transactions a second and bin", type="symbol", symbolType="square"
-    )
-    base = alt.Chart().transform_calculate(
-        end=f"datum.second + {wide}", upper=f"datum.latency_ms * {10 ** (1 / PER_DECADE)}"
-    )
-    tips = [charts.tip("second:Q"), charts.tip("latency_ms:Q", "latency from, ms"), charts.tip("transactions:Q")]
-    y = alt.Y(
-        "latency_ms:Q",
-        title="latency, ms",
-        scale=alt.Scale(type="log", nice=False),
-        axis=alt.Axis(format="~g", tickCount=4, grid=False),
-    )
-    x = alt.X("second:Q", title="seconds since the load began", axis=alt.Axis(grid=False, format="~g", tickMinStep=1))
-    layer = base.mark_rect().encode(
-        x=x, x2="end:Q", y=y, y2="upper:Q", color=alt.Color("transactions:Q", scale=scale, legend=legend), tooltip=tips
-    )
-    return Drawing(
-        "Latency, second by second",
-        "How many transactions took how long, means of the valid trials: darker is more (lighter on a dark page). A "
-        "band that rises in all trials at once is a checkpoint; one that splits shows two kinds of transactions.",
-        charts.layered([layer], cells, _MAP_HEIGHT, "panel", panels),
-    )
-
-
-def latency_cells(findings: "Findings") -> list[dict[str, Any]]:
-    """Filled bins of every arm: `second` and `latency_ms` of its lower corner, `transactions` a second and trial."""
-    found = findings.once(latencies_of)
-    known = (trial for trial in findings.trials if trial.number in found and found[trial.number].seconds)
-    by_arm = grouped(known, lambda trial: trial.arm)
-    if not 0 < len(by_arm) <= PANELS_MAX:
-        return []
-    wide = _width(findings)
-    rows = []
-    for arm, trials in by_arm.items():
-        mine = [found[trial.number] for trial in trials]
-        counts: dict[tuple[int, int], int] = {}
-        for each in mine:
-            for second, buckets in each.seconds[:-1] or each.seconds:  # the last second is cut short
-                bins = np.floor(np.log10(np.maximum(buckets.middle_us, 1.0)) * PER_DECADE).astype(int)
-                if not bins.size:
-                    continue
-                starts = np.flatnonzero(np.diff(bins, prepend=bins[0] - 1))  # bins are in rising order
-                for bin_, count in zip(bins[starts], np.add.reduceat(buckets.counts, starts), strict=True):
-                    cell = (floor(second / wide), int(bin_))
-                    counts[cell] = counts.get(cell, 0) + int(count)
-        rows += [
-            {
-                "panel": arm,
-                "second": column * wide,
-                "latency_ms": round(10 ** (bin_ / PER_DECADE) / 1e3, 6),
-                "transactions": float(f"{count / len(mine) / wide:.3g}"),
-            }
-            for (column, bin_), count in sorted(counts.items())
-        ]
-    return rows
-
-
-def _width(findings: "Findings") -> int:
-    """Seconds that a column of the heat map stands for, so that all panels together stay small."""
-    found = findings.once(latencies_of)
-    longest = max((len(each.seconds) * each.interval_s for each in found.values()), default=1.0)
-    arms = len({trial.arm for trial in findings.trials if trial.number in found})
-    columns = max(10, CELLS_MAX // (_ROWS_GUESSED * max(1, arms)))
-    return max(1, -int(-longest // columns))
-
-
 _HEIGHT, _BAND = 160, 36
 """Pixels of a panel over the blocks, and of a treatment with its dots."""
 _DOTS = "Each dot is a trial, the first block on top; the bar is the median."
@@ -227,7 +139,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Figure("latency-distribution", lambda: latency_distribution(findings))
     if not findings.once(turns.slices_of).played:  # else its seconds are slices, each drawn in what the machine did
         yield Figure("per-second", lambda: seconds.drawing(findings))
-        yield Figure("latency-per-second", lambda: latency_heat(findings))
     for response in findings.secondary:
         yield summary(findings, response)
 

@@ -6,8 +6,8 @@ only where its cuts met what damage takes (`analysis.crash_coverage`), and else 
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
 
-Figures show how the bound fell, writes between flush and cut, torn pages, and what recovery takes. Requests and pages
-are drawn as the drive recorded them at the cut (`record.power_cuts`); green is sound, red is damage.
+Figures show writes between flush and cut, torn pages, and what recovery takes. Requests and pages are drawn as the
+drive recorded them at the cut (`record.power_cuts`); green is sound, red is damage.
 """
 
 from collections import Counter
@@ -19,7 +19,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.crash_coverage import MARGIN_NS, UNRECORDED, Coverage, coverage_of
-from pgassay.analysis.crash_risk import ALPHA, Risk, course_of, risk_of
+from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import UNSAFE, kind_of
@@ -344,7 +344,7 @@ def called(findings: "Findings", each: ArmCuts) -> str:
     return found if "=" in found else each.name or "the server"
 
 
-_BOUND, _RECOVERY = "How sure it became, cut by cut", "What recovery takes"
+_RECOVERY = "What recovery takes"
 _SECTOR_BYTES = 512
 _ROWS_MAX = 8
 """Cuts that are drawn request by request, and pages that are drawn sector by sector."""
@@ -363,52 +363,7 @@ def figures(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Iterator[Bl
     """Those that these cuts have data for, the evidence first; `called` are short names of the arms."""
     yield Figure("torn-page", lambda: _torn_pages(arms, called), key=1)
     yield Figure("cut-writes", lambda: _writes(arms, called), key=1)
-    yield Folded(_BOUND, (Figure("cut-bound", lambda: _bound(arms)),))
     yield Folded(_RECOVERY, (Figure("cut-recovery", lambda: _recovery(arms)),))
-
-
-def _bound(arms: "Sequence[ArmCuts]") -> Drawing | None:
-    """The course of the bound, a line a treatment; None for at most one cut that counts, which has no course."""
-    rows = [row for each in arms for row in course_rows(each)]
-    if max((row["cuts"] for row in rows), default=0) < 2:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-    from pgassay.report.colours import PALETTE
-
-    names = tuple(each.name for each in arms)
-    x = alt.X("cuts:Q", title="cuts", scale=alt.Scale(type="log", nice=False))
-    y = alt.Y("bound:Q", title="% of cuts, at most", scale=alt.Scale(type="log", domainMax=100))
-    base = charts.chart_of(rows).encode(x=x, y=y)
-    tips = [charts.tip(f"{name}:N") for name in ("treatment", "cuts", "epochs", "damaging")]
-    line = base.mark_line(interpolate="step-after").encode(color=charts.colour(names))
-    damage = base.transform_filter("datum.damaged").mark_point(
-        shape="cross", size=70, filled=True, color=PALETTE[1], opacity=1.0
-    )
-    shown = damage.encode(tooltip=[*tips, charts.tip("bound:Q", "at most, %")])
-    return Drawing(
-        _BOUND,
-        "The share of cuts that may do damage, with 95 % certainty at every moment. Red crosses: cuts that did damage. "
-        "A line without crosses falls as cuts after a whole checkpoint stay without damage; when to stop may be chosen "
-        "while looking at it.",
-        alt.layer(line, shown).properties(width=charts.WIDTH, height=_HEIGHT),
-    )
-
-
-def course_rows(each: "ArmCuts") -> Iterator[dict[str, Any]]:
-    """The bound as cuts were made, thinned; `damaged` where one did damage since the point before."""
-    before = 0
-    for risk in course_of(each.counted):
-        yield {
-            "treatment": each.name,
-            "cuts": risk.cuts,
-            "epochs": risk.epochs,
-            "damaging": risk.damaged_cuts,
-            "bound": 100 * risk.upper,
-            "damaged": risk.damaged_cuts > before,
-        }
-        before = risk.damaged_cuts
 
 
 def _writes(arms: "Sequence[ArmCuts]", called: Mapping[str, str]) -> Drawing | str:
