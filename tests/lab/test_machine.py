@@ -15,7 +15,6 @@ from pgassay.design.blocks import rounds_of
 from pgassay.design.plan import plan as size_up
 from pgassay.lab.arms import resolve
 from pgassay.lab.machine import (
-    best_slice_s,
     forecast,
     known_noise,
     known_pace,
@@ -26,7 +25,6 @@ from pgassay.lab.machine import (
     setting_of,
     user_file,
 )
-from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways, risk_forecast
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -103,37 +101,19 @@ def in_turns(study: Study, site: Site, host: str = "", mount: Mount = MOUNT, **w
     calibrations.remember(site.disk, user_file(), found)
 
 
-USUAL = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0, 0.5)
-QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012, best_slice_s=2.0)
+USUAL = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0)
+QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012)
 
 
-def test_turns_are_known_by_way_with_the_slice_that_was_best(site: Site) -> None:
+def test_turns_are_known_by_way(site: Site) -> None:
     study = study_of()
     assert known_turns(resolve(study, site), MOUNT) == {}
-    assert best_slice_s(resolve(study, site), MOUNT) is None
     in_turns(study, site, turns=USUAL, realtime=QUICK)
     found = known_turns(resolve(study, site), MOUNT)
     assert {way: each.found for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
     assert found[TURNS].source == "calibrated 2026-01-02, this load"
-    assert best_slice_s(resolve(study, site), MOUNT) == 0.5
-    realtime = study_of(fixed={"host.scheduling": "realtime"})
-    assert best_slice_s(resolve(realtime, site), MOUNT) == 2.0
     other = study_of(responses={"primary": "latency_ms"})
     assert known_turns(resolve(other, site), MOUNT) == {}, "calibrations tell of tps alone"
-
-
-def test_slices_are_as_long_as_calibrated_where_that_is_asked_for(site: Site) -> None:
-    asked = study_of(design={"pairing": "auto", "slice": "auto"})
-    before, _ = resolve_pairing(resolve(asked, site))
-    assert (before.study.design.pairing, before.study.design.slice_s) == ("alternate", Design.slice_s), "not calibrated"
-    mount = resolve(asked, site).arms[0].drive.mount()
-    in_turns(asked, site, mount=mount, turns=USUAL)
-    after, _ = resolve_pairing(resolve(asked, site))
-    assert (after.study.design.slice_s, after.study.design.slice_calibrated) == (0.5, False)
-    given, _ = resolve_pairing(resolve(study_of(design={"pairing": "auto", "slice": "2s"}), site))
-    assert given.study.design.slice_s == 2.0
-    alone, _ = resolve_pairing(resolve(study_of(design={"pairing": "sequential", "slice": "auto"}), site))
-    assert alone.study.design.slice_s == Design.slice_s
 
 
 def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(site: Site) -> None:
@@ -158,7 +138,7 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site)
     _, usual, realtime = known_ways(resolved, MOUNT)
     assert [usual.way, realtime.way] == [TURNS, REALTIME]
     rounds = rounds_of(8.0, Design.slice_s)
-    assert usual.noise == USUAL.noise_with(rounds, Design.slice_s), "not the rounds that were calibrated"
+    assert usual.noise == USUAL.noise_with(rounds), "not the rounds that were calibrated"
     for each in (usual, realtime):
         found = forecast_of(study, each, 5)
         widths = [width for width in (found.low, found.width, found.high) if width is not None]

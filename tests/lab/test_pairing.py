@@ -232,10 +232,8 @@ def test_words_and_lengths_are_checked(key: str, value: str) -> None:
 
 def test_lengths_are_read() -> None:
     design = study_of(design={"slice": "500ms", "lead_in": "0"}).design
-    assert (design.slice_s, design.slice_asked, design.lead_in_s, design.slice_calibrated) == (0.5, True, 0.0, False)
+    assert (design.slice_s, design.slice_asked, design.lead_in_s) == (0.5, True, 0.0)
     assert (design.placement, study_of(design={"placement": "free"}).design.placement) == ("auto", "free")
-    calibrated = study_of(design={"slice": "auto"}).design
-    assert (calibrated.slice_s, calibrated.slice_calibrated) == (Design.slice_s, True)
     assert parse("x", {"factors": {"table.fillfactor": ["100", "90"]}}, every_factor()).design.slice_s == Design.slice_s
 
 

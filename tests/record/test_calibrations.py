@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.slice_length import Deviation
 from pgassay.record.calibrations import (
     FILE,
     TURNS,
@@ -100,8 +99,7 @@ def test_a_full_disk_keeps_the_old_file() -> None:
     assert read(disk, path).calibrations == (_calibration(),)
 
 
-SPECTRUM = (Deviation(0.5, 0.03, 40), Deviation(1.0, 0.02, 20), Deviation(2.0, 0.02, 10))
-IN_TURNS = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0, 0.5, SPECTRUM)
+IN_TURNS = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0)
 
 
 def test_what_turns_came_to_is_kept_and_an_older_file_has_none() -> None:
@@ -131,11 +129,8 @@ def test_a_damaged_file_beside_a_run_counts_as_missing(damage: bytes) -> None:
 
 
 def test_more_rounds_average_slices_out_and_leave_what_belongs_to_a_start() -> None:
-    assert IN_TURNS.noise_with(16, 1.0) == pytest.approx((0.01**2 + 0.04**2 / 16) ** 0.5)
-    assert IN_TURNS.noise_with(10**6, 1.0) == pytest.approx(0.01, rel=1e-3)
-    assert IN_TURNS.noise_with(16, 0.5) == pytest.approx((0.01**2 + 0.06**2 / 16) ** 0.5)
-    assert IN_TURNS.noise_with(16, 5.0) == IN_TURNS.noise_with(16, 1.0), "that length was not measured"
-    assert replace(IN_TURNS, spectrum=()).noise_with(16, 0.5) == IN_TURNS.noise_with(16, 1.0)
+    assert IN_TURNS.noise_with(16) == pytest.approx((0.01**2 + 0.04**2 / 16) ** 0.5)
+    assert IN_TURNS.noise_with(10**6) == pytest.approx(0.01, rel=1e-3)
 
 
 def test_the_worst_clock_of_a_place_is_known_with_its_day() -> None:

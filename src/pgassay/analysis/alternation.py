@@ -4,20 +4,15 @@ The unit of inference stays the block: its servers were started afresh, and a se
 as it lives (Kalibera and Tuma 2006), so slices narrow a block's value and never count as repetitions. A *round* gives
 every live arm one slice; ABBA is two rounds. A slice that is discarded takes its round with it, for all arms: what is
 left of that round would set one arm's good moment against nothing. See docs/statistics.md, "Alternating blocks".
-
-How a machine's speed wanders by length of time is its spectrum. The deviation of a length is Allan's (1966): the
-standard deviation of the difference of two neighbouring windows of it, divided by √2. What falls with length averages
-out within a slice; what stays or grows is slower than a slice, and turns take it out.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 from math import floor, inf, log, sqrt
-from statistics import NormalDist, fmean, median
+from statistics import NormalDist, fmean
 
 from pgassay.analysis.boundaries import LEVEL, chi_square, fixed_critical
-from pgassay.analysis.slice_length import Deviation
 
 ROUNDS_MIN = 2
 """Whole rounds below which an arm has no value in a block."""
@@ -294,10 +289,6 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> 
     return Washout(tuple(carries), len(base), limit)
 
 
-WINDOWS = (1, 2, 5, 10, 20, 50, 100, 200, 500)
-"""Lengths within a block that are looked at, in parts of a slice."""
-JUMPS_MIN = 6
-"""Neighbouring windows below which a length is left out: fewer tell a deviation to worse than ± 30 %."""
 BLOCKS_MIN = 3
 """Blocks below which nothing is said of what lasts longer than a block."""
 REPEATED_MAX = 10_000
@@ -305,43 +296,8 @@ REPEATED_MAX = 10_000
 NORMAL = NormalDist().inv_cdf(0.975)
 
 
-def spectrum(rows: Sequence[SliceRow]) -> tuple[Deviation, ...]:
-    """Of servers that are alike, or were made so: each arm's mean in a block is taken out first.
-
-    Within a block windows of parts in the order of time, both arms' one after the other, without the time between
-    slices. Beyond a block its mean against that of the next one, whose servers were started again. Slices that were
-    discarded, and those without parts, are left out.
-    """
-    blocks = _usable(rows)
-    jumps: dict[int, list[float]] = {}
-    lengths: list[float] = []
-    for mine in blocks.values():
-        every: dict[str, list[float]] = {}
-        for row in mine:
-            every.setdefault(row.arm, []).extend(row.parts)
-        usual = {arm: fmean(parts) for arm, parts in every.items() if parts}
-        parts = [part / usual[row.arm] for row in mine for part in row.parts if usual[row.arm] > 0.0]
-        lengths += [row.active_s / len(row.parts) for row in mine if row.parts]
-        for window in WINDOWS:
-            ends = range(window, len(parts) + 1, window)
-            means = [fmean(parts[end - window : end]) for end in ends]
-            found = [log(later / sooner) for sooner, later in pairwise(means) if sooner > 0.0 and later > 0.0]
-            jumps.setdefault(window, []).extend(found)
-    part_s = median(lengths) if lengths else 0.0
-    deviations = [_deviation(window * part_s, found) for window, found in jumps.items() if len(found) >= JUMPS_MIN]
-    steps = [fmean(each.values()) for each in _steps(blocks)]
-    if len(steps) >= BLOCKS_MIN - 1:
-        length_s = median(sum(row.seconds for row in mine) for mine in blocks.values())
-        deviations.append(_deviation(length_s, steps))
-    return tuple(deviations)
-
-
 def _usable(rows: Iterable[SliceRow]) -> dict[int, list[SliceRow]]:
     return _by_block(row for row in rows if not row.discarded and row.transactions > 0 and row.active_s > 0)
-
-
-def _deviation(length_s: float, jumps: Sequence[float]) -> Deviation:
-    return Deviation(length_s, sqrt(fmean(jump * jump for jump in jumps) / 2.0), len(jumps))
 
 
 def _steps(blocks: Mapping[int, Sequence[SliceRow]]) -> list[dict[str, float]]:

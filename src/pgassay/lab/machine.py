@@ -279,12 +279,6 @@ def way_of_turns(study: Study) -> str:
     return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
 
 
-def best_slice_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
-    """The length of slice that a calibration of this load found best here; None without one."""
-    mine = known_turns(resolved, mount).get(way_of_turns(resolved.study))
-    return None if mine is None else mine.found.best_slice_s
-
-
 def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
     """How long a trial took on average where this very load was calibrated; None unless it was for every arm."""
     lengths = []

@@ -13,7 +13,6 @@ from pgassay.design.blocks import cells
 from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
-from pgassay.lab.machine import best_slice_s
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
@@ -35,9 +34,9 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
 
 
 def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
-    """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; slices as long as
-    calibrated where that was asked for and this load was; servers in turns in pairs with their load only where no
-    treatment writes: one that waits less for flushes would gain more by pairs than elsewhere (docs/statistics.md).
+    """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; servers in turns in pairs
+    with their load only where no treatment writes: one that waits less for flushes would gain more by pairs than
+    elsewhere (docs/statistics.md).
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """
@@ -49,19 +48,10 @@ def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, 
             "run them one after the other (--pairing sequential), or let pgassay choose (--pairing auto)",
         )
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
-    placement, slice_s = design.placement, None
+    placement = design.placement
     if placement == AUTO and pairing == ALTERNATE:
         placement = PAIRED if all(arm.setup.load.reads_only for arm in resolved.arms) else FREE
-    if design.slice_calibrated and pairing == ALTERNATE:
-        slice_s = best_slice_s(resolved, resolved.arms[0].drive.mount())
-    found = replace(
-        design,
-        pairing=pairing,
-        slice_s=slice_s or design.slice_s,
-        slice_asked=design.slice_asked or slice_s is not None,
-        slice_calibrated=False,
-        placement=placement,
-    )
+    found = replace(design, pairing=pairing, placement=placement)
     if found == design:
         return resolved, reasons
     return resolve(replace(resolved.study, design=found), resolved.site), reasons

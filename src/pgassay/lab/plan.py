@@ -274,7 +274,7 @@ def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[WayNoise, ...]:
     for way, each in known_turns(resolved, mount).items():
         if SCHEDULING not in study.fixed or way == way_of_turns(study):
             turns = each.found
-            expected = turns.noise_with(rounds, study.design.slice_s)
+            expected = turns.noise_with(rounds)
             low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
             found.append(WayNoise(way, expected, low, high, each.source))
     return tuple(found)

@@ -5,7 +5,7 @@ device), one PostgreSQL and one load; a later calibration of the same replaces i
 as missing: a study then says nothing about noise.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from pgassay.analysis.slice_length import Deviation, deviation_at
 from pgassay.record import formats
 from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
@@ -82,8 +81,7 @@ class TurnsRecord:
     """Equal servers that took turns of `slice_s`: what noise that left, as standard deviations of logarithms.
 
     `noise` is one arm's value in a block, with its interval; along with those of what its slices share (`machine`), of
-    a server's start (`instance`) and of one slice (`slice`), of which a block had `rounds` an arm. `best_slice_s` is
-    the length of slice that the `spectrum` speaks for.
+    a server's start (`instance`) and of one slice (`slice`), of which a block had `rounds` an arm.
     """
 
     noise: float
@@ -95,22 +93,13 @@ class TurnsRecord:
     rounds: float
     blocks: int
     slice_s: float
-    best_slice_s: float
-    spectrum: tuple[Deviation, ...] = ()
 
-    def noise_with(self, rounds: int, slice_s: float) -> float:
-        """The noise that so many rounds would leave: a start's stays, slices average out.
-
-        Slices of another length are taken to scatter as the spectrum has it, where it covers both.
-        """
-        before, after = (deviation_at(self.spectrum, length_s) for length_s in (self.slice_s, slice_s))
-        change = after / before if before and after else 1.0
-        return sqrt(self.instance**2 + (self.slice * change) ** 2 / rounds)
+    def noise_with(self, rounds: int) -> float:
+        """The noise that so many rounds would leave: a start's stays, slices average out."""
+        return sqrt(self.instance**2 + self.slice**2 / rounds)
 
 
-def turns_record(
-    found: "Turns", spectrum: Sequence[Deviation], blocks: int, slice_s: float, best_slice_s: float
-) -> TurnsRecord:
+def turns_record(found: "Turns", blocks: int, slice_s: float) -> TurnsRecord:
     shares = found.shares
     return TurnsRecord(
         noise=found.noise,
@@ -122,8 +111,6 @@ def turns_record(
         rounds=shares.rounds,
         blocks=blocks,
         slice_s=slice_s,
-        best_slice_s=best_slice_s,
-        spectrum=tuple(spectrum),
     )
 
 

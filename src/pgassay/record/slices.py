@@ -6,8 +6,6 @@ marked.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from statistics import median
 
 import msgspec
 
@@ -82,22 +80,6 @@ class SliceRecord:
     def tps(self) -> float:
         """Transactions per second of the time that they cost."""
         return self.transactions / self.charged_s if self.charged_s > 0 else 0.0
-
-
-def between_s(run: Run) -> float | None:
-    """What passes between the end of a slice and the beginning of the next one in its block, the median in seconds.
-
-    Draining, writing back, the machine's own measurement, and the next server's lead-in. None without slices.
-    """
-    blocks: dict[tuple[int, int], list[SliceRecord]] = {}
-    for trial in run.trials:
-        blocks.setdefault((trial.block, trial.attempt), []).extend(read_slices(run, trial.number))
-    gaps = [
-        (later.opened_ns - sooner.closed_ns) / 1e9
-        for mine in blocks.values()
-        for sooner, later in pairwise(sorted(mine, key=lambda each: each.opened_ns))
-    ]
-    return median(gaps) if gaps else None
 
 
 def rows(run: Run) -> tuple[SliceRow, ...]:

@@ -15,12 +15,11 @@ from statistics import median
 from typing import Any
 
 from pgassay import outgoing
-from pgassay.analysis.alternation import Turns, spectrum, turns_of
+from pgassay.analysis.alternation import Turns, turns_of
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import DRIVE, Resource
 from pgassay.analysis.forecast import blocks_in, resolution
-from pgassay.analysis.numbers import per_cent, rounded
-from pgassay.analysis.slice_length import Deviation, slice_for
+from pgassay.analysis.numbers import per_cent
 from pgassay.errors import PgassayError
 from pgassay.record import slices
 from pgassay.record.calibrations import (
@@ -49,19 +48,13 @@ WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime
 
 @dataclass(frozen=True)
 class Way:
-    """One way in which equal servers took turns: its blocks, and what they tell; `found` is None for too few.
-
-    `between_s` passed between two slices, `best_slice_s` is the length that narrows an interval most.
-    """
+    """One way in which equal servers took turns: its blocks, and what they tell; `found` is None for too few."""
 
     name: str
     blocks: int
     block_s: float
     slice_s: float
-    best_slice_s: float
-    between_s: float
     found: Turns | None
-    spectrum: tuple[Deviation, ...]
 
 
 def way_of(name: str, run: Run) -> Way:
@@ -72,21 +65,17 @@ def way_of(name: str, run: Run) -> Way:
     for trial in run.trials:
         if trial.block in lengths_s:
             lengths_s[trial.block] += trial.length_s
-    found, between_s = spectrum(rows), slices.between_s(run) or 0.0
     return Way(
         name=name,
         blocks=len(lengths_s),
         block_s=median(lengths_s.values()) if lengths_s else 0.0,
         slice_s=run.asked.design.slice_s,
-        best_slice_s=slice_for(found, between_s),
-        between_s=between_s,
         found=turns_of(rows, baseline),
-        spectrum=found,
     )
 
 
 def in_turns(ways: Mapping[str, Way], refused: Mapping[str, str]) -> Iterator[str]:
-    """Lines on each way: the noise that is left, where it comes from, how speed wanders, the best slice; or why not."""
+    """Lines on each way: the noise that is left, and where it comes from; or why not."""
     for name in WAYS:
         way = ways.get(name)
         if way is not None and way.found is not None:
@@ -109,13 +98,6 @@ def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
     yield (
         f"  of a slice   the machine {_percent(sqrt(shares.machine))} (turns take it out), the start of a server"
         f" {_percent(sqrt(shares.instance))}, its own {_percent(sqrt(shares.slice))}"
-    )
-    if way.spectrum:
-        lengths = (f"{rounded(each.length_s)} s {_percent(each.deviation)}" for each in way.spectrum)
-        yield f"  speed        neighbours differ by: {', '.join(lengths)}"
-    yield (
-        f"  slices       of {way.best_slice_s:g} s narrow an interval most (--slice auto takes that length);"
-        f" {rounded(way.between_s)} s pass between two"
     )
 
 
@@ -219,7 +201,7 @@ class CalibrationFindings:
             capacities=self.capacities,
             impossible_latency_share=self.impossible_latency_share,
             turns={
-                name: turns_record(way.found, way.spectrum, way.blocks, way.slice_s, way.best_slice_s)
+                name: turns_record(way.found, way.blocks, way.slice_s)
                 for name, way in self.ways.items()
                 if way.found is not None
             },

@@ -129,9 +129,6 @@ class Design:
     slice_s: float = 0.25
     """How long a turn lasts in an alternating block, in seconds; longer for slow transactions unless `slice_asked`."""
     slice_asked: bool = False
-    slice_calibrated: bool = False
-    """Take the length that a calibration of this machine found best (`slice = "auto"`), where there is one. A run never
-    holds it: it is resolved before."""
     lead_in_s: float = 0.05
     """How long a server plays unmeasured at the beginning of its turn, in seconds."""
     hosts: int = 1

@@ -16,7 +16,6 @@ from pgassay.study.document import Document
 from pgassay.study.levels import Combination, FactorNames, Level
 from pgassay.study.model import (
     ALTERNATE,
-    AUTO,
     DEFAULTS,
     FREE,
     PAIRINGS,
@@ -330,7 +329,7 @@ def _design(
                 did_you_mean(name, responses, listed),
             )
     slice_s = Design.slice_s
-    if table.get("slice", AUTO) != AUTO:
+    if "slice" in table:
         slice_s = quantities.seconds("[design]", table["slice"], key="slice")
         if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
             raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
@@ -350,8 +349,7 @@ def _design(
         defaults=_word(table, "defaults", DEFAULTS, PINNED),
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=slice_s,
-        slice_asked=table.get("slice", AUTO) != AUTO,
-        slice_calibrated=table.get("slice") == AUTO,
+        slice_asked="slice" in table,
         lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
