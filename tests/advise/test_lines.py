@@ -123,7 +123,7 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
     beside = [replace(screened(name, "1", "16", 1.0, standing), along_with=LINES) for name, standing in (
         ("delay", Standing.PLACEBO), ("s0", Standing.PLACEBO), ("s1", Standing.OPEN),
     )]  # fmt: skip
-    found = Advice((delay, s0, s1, s2), 0, (), in_and_out=tuple(beside))
+    found = Advice((delay, s0, s1, s2), 0, in_and_out=tuple(beside))
     assert found.known == (delay, beside[1], s1, s2)
     asked = task(Delayed(space(), 0.03, 1))
     told = render(asked, found, ["tps"], "RUN")
@@ -264,7 +264,7 @@ def test_scripts_are_told_that_the_screening_keeps_a_line_only_where_it_does() -
         Line("buffers", "-1", "32", None, kept=False, screened=SCREENED[1]),
         Line("s2", "16", "1", None, kept=True),
     )
-    told = values(asked, Advice((), 0, (), lines=lines_of), ["tps"], "x")["lines"]
+    told = values(asked, Advice((), 0, lines=lines_of), ["tps"], "x")["lines"]
     assert {each["name"]: each["screened"] for each in told} == {
         "delay": True, "s0": False, "s1": False, "buffers": False, "s2": False,
     }  # fmt: skip
