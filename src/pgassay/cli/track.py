@@ -70,9 +70,8 @@ def add_commit_options(parser: argparse.ArgumentParser) -> None:
 
 def require_own_options(command: str, arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
-    for option in ("reboot_between_blocks", "live"):
-        if getattr(arguments, option):
-            raise excluded(command, f"--{option.replace('_', '-')}")
+    if arguments.live:
+        raise excluded(command, "--live")
 
 
 def subject_of(arguments: argparse.Namespace) -> "Subject":
