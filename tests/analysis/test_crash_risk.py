@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.crash_risk import course_of, epochs_below, fixed_upper, risk_of, sequence_upper
+from pgassay.analysis.crash_risk import epochs_below, fixed_upper, risk_of, sequence_upper
 
 
 def test_the_fixed_bound_is_that_of_clopper_and_pearson() -> None:
@@ -54,16 +54,6 @@ def test_the_bounds_that_the_documentation_names() -> None:
 def test_one_more_damaged_epoch_raises_the_bound(epochs: int, data: st.DataObject) -> None:
     damaged = data.draw(st.integers(0, epochs - 1))
     assert sequence_upper(damaged, epochs) <= sequence_upper(damaged + 1, epochs)
-
-
-def test_the_course_has_the_first_ten_cuts_and_ends_with_the_last() -> None:
-    cuts = [(epoch, epoch == 7) for epoch in range(1, 202)]
-    found = list(course_of(cuts))
-    assert [each.cuts for each in found[:10]] == [*range(1, 11)]
-    assert found[-1] == risk_of(cuts)
-    assert len(found) < 50
-    assert next(each for each in found if each.damaged_cuts).cuts == 7
-    assert list(course_of([])) == []
 
 
 def test_an_epoch_counts_once() -> None:

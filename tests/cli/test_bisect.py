@@ -139,18 +139,18 @@ def test_treatments_of_a_schema_are_called_by_its_path_and_commit_and_found_agai
     assert [arm.levels["load.init"].typed for arm in pair.arms] == paths
     assert pair.design.baseline.name == names[0]
     for treatments in (names, [f"load.init={each}" for each in paths]):
-        assert [[shows(each, subject, one) for one in commits] for each in treatments] == [[True, False], [False, True]]
+        assert [[shows(each, one) for one in commits] for each in treatments] == [[True, False], [False, True]]
 
 
 def test_only_blocks_with_valid_trials_of_both_count(tmp_path: Path) -> None:
-    subject, good, other = Subject(SubjectKind.POSTGRESQL, "/pg"), Commit("aa", "good"), Commit("bb", "bad")
+    good, other = Commit("aa", "good"), Commit("bb", "bad")
     names = {"table.fillfactor=100": "git:/pg@aa", "table.fillfactor=75": "git:/pg@bb"}
     made = Run.open(make_run(tmp_path / "r").path).trials
     trials = [replace(each, treatment=names[each.treatment]) for each in made if each.treatment in names]
-    found = pairs_of(trials, subject, good, other)
+    found = pairs_of(trials, good, other)
     assert len(found) == len({each.block for each in trials})
     first = {each.treatment: each.responses for each in trials if each.block == 1 and each.status is Status.VALID}
     assert found[0] == Pair(first["git:/pg@aa"], first["git:/pg@bb"])
     lost = [each if each.block > 1 else replace(each, status=Status.OUTCOME) for each in trials]
-    assert pairs_of(lost, subject, good, other) == found[1:]
-    assert pairs_of(trials, subject, good, Commit("cc", "none")) == ()
+    assert pairs_of(lost, good, other) == found[1:]
+    assert pairs_of(trials, good, Commit("cc", "none")) == ()

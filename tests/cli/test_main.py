@@ -388,7 +388,7 @@ def test_a_plan_counts_the_reboots_that_a_study_asks_for() -> None:
     assert reboot_lines(Plan(**{**blank, "reboots_min": 0, "reboots_max": 0})) == []
     (said,) = reboot_lines(Plan(**{**blank, "reboots_min": 4, "reboots_max": 250}))
     assert said.split(None, 1) == [
-        "reboots", "4 to 250 reboots of this machine, one after each block; only with --reboot-between-blocks",
+        "reboots", "none, where its authors made 4 to 250 reboots, one after each block",
     ]  # fmt: skip
 
 

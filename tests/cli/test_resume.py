@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pgassay.cli import resume
-from pgassay.cli.run import bench_options, command_of, reboots_of
+from pgassay.cli.run import bench_options
 from pgassay.errors import UsageError
 from pgassay.lab.run import More, options_of
 from pgassay.lab.workbench import BenchOptions
@@ -51,21 +51,11 @@ def test_snapshots_are_looked_for_where_the_run_keeps_them() -> None:
     assert options(kept).snapshots_in == Path("/kept")
     assert options(kept, "--snapshots-in", "/moved").snapshots_in == Path("/moved")
     assert options({"place": {"data_directory": "/mnt", "snapshots_in": None}}).snapshots_in is None
-    assert "--snapshots-in" in command_of(_given("--snapshots-in", "/kept"), Path("/runs/some"))
 
 
 def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
     assert options({"place": {"data_directory": "/mnt"}}).owned == ()
     assert options({}, "--i-own", "/dev/vdb").owned == ("/dev/vdb",)
-
-
-def test_a_reboot_hands_a_device_on_by_a_name_that_stays() -> None:
-    device = "/dev/disk/by-id/nvme-a"
-    command = command_of(_given("--reboot-between-blocks", "--i-own", device), Path("/runs/some"))
-    assert command[-2:] == ("--i-own", device)
-    bench: Any = None
-    with pytest.raises(UsageError, match="another disk after a reboot"):
-        reboots_of(_given("--reboot-between-blocks", "--i-own", "/dev/vdb"), Path("/runs/some"), bench)
 
 
 @pytest.mark.parametrize("name", ["allow_busy", "allow_volatile"])

@@ -2,20 +2,13 @@
 
 import json
 import shutil
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Version
-from pgassay.bench.versions import parse_version
 from pgassay.cli import main, track
-from pgassay.errors import UsageError
 from pgassay.lab import commits
-from pgassay.lab.commits import point_of
-from pgassay.postgres.find import Finder
-from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
 from tests.cli.test_bisect import git
@@ -180,75 +173,6 @@ def test_another_study_is_another_history(blocks: FakeBlocks, capsys: pytest.Cap
     assert main([*ASKED, "-q"]) == 0
     assert main([*ASKED, "--reference", "v1", "-q"]) == 2
     assert "holds a history of fillfactor on HEAD against " in capsys.readouterr().err
-
-
-@dataclass
-class Machine:
-    """A machine's packages, by the version that is asked for: what `postgres --version` says."""
-
-    packages: dict[str, str]
-
-    def find(self, finder: Finder, version: str | None = None, bindir: Path | None = None) -> LocalInstallation:
-        """The package of a version."""
-        if version not in self.packages:
-            raise UsageError(f"PostgreSQL {version} was not found on this machine")
-        found = parse_version(f"postgres (PostgreSQL) {self.packages[version]}")
-        assert found is not None
-        return LocalInstallation(Path("/bin"), found, "planted", finder.runner, finder.clock, finder.account)
-
-
-INSTALLED = ("track", "fillfactor", "--quick", "--installed", "17", "--reference", "16", "--out", "t")
-
-
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """17.8 is slower than those before it."""
-    monkeypatch.chdir(tmp_path)
-    found = Machine({"16": "16.4 (Debian 16.4-1)", "17": "17.1 (Debian 17.1-1)"})
-    monkeypatch.setattr(Finder, "find", lambda *words, **named: found.find(*words, **named))
-    slower = point_of(Version(17, 8, "postgres (PostgreSQL) 17.8 (Debian 17.8-1)"))
-    source = FakeBlocks({slower.sha: -0.1})
-    monkeypatch.setattr(commits, "CommitBlocks", lambda *given: source)
-    monkeypatch.setattr(commits, "machine_of", lambda path: "this machine")
-    return found
-
-
-def test_each_upgrade_of_an_installed_version_is_a_point(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    for minor in range(1, 9):
-        machine.packages["17"] = f"17.{minor} (Debian 17.{minor}-1)"
-        assert main([*INSTALLED, "-q"]) == 0
-    assert main([*INSTALLED, "--dry-run"]) == 0
-    assert capsys.readouterr().out.endswith("no commit is due\n")
-    assert main([*INSTALLED, "--json"]) == 0
-    found = plain(capsys)
-    points = found["points"]
-    assert isinstance(points, list)
-    assert [each["subject"] for each in points] == [f"PostgreSQL 17.{n} (Debian 17.{n}-1)" for n in range(1, 9)]
-
-
-def test_a_reference_that_was_upgraded_is_another_history(machine: Machine, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*INSTALLED, "-q"]) == 0
-    machine.packages["16"] = "16.5 (Debian 16.5-1)"
-    assert main([*INSTALLED, "-q"]) == 2
-    assert "holds a history of fillfactor on installed against " in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--reference", "17"], "are both PostgreSQL 17.1"),
-        (["--reference", "14"], "14"),
-        (["--since", "17.0"], "--installed and --since cannot be used together"),
-        (["--git", "pg"], "--installed and --git cannot be used together"),
-        (["--branch", "main"], "--installed and --branch cannot be used together"),
-        (["--accept", "16"], "is no measured commit of this history"),
-    ],
-)
-def test_what_cannot_be_asked_of_an_installed_version_is_refused(
-    machine: Machine, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([*INSTALLED, *words]) == 2
-    assert said in capsys.readouterr().err
 
 
 def test_a_machine_is_told_by_its_parts_without_its_name(tmp_path: Path) -> None:

@@ -40,36 +40,14 @@ class Risk:
 
 def risk_of(cuts: Iterable[tuple[Hashable, bool]]) -> Risk:
     """From (epoch, whether the cut did damage) of every cut."""
-    counts = _Counts()
+    made = damaging = 0
+    by_epoch: dict[Hashable, bool] = {}
     for epoch, damaged in cuts:
-        counts.add(epoch, damaged)
-    return counts.risk()
-
-
-class _Counts:
-    """Cuts and epochs, so far."""
-
-    def __init__(self) -> None:
-        self.cuts = self.damaged_cuts = self.damaged = 0
-        self.epochs: dict[Hashable, bool] = {}
-
-    def add(self, epoch: Hashable, damaged: bool) -> None:
-        before = self.epochs.get(epoch, False)
-        self.epochs[epoch] = before or damaged
-        self.cuts += 1
-        self.damaged_cuts += damaged
-        self.damaged += damaged and not before
-
-    def risk(self) -> Risk:
-        epochs = len(self.epochs)
-        return Risk(
-            cuts=self.cuts,
-            damaged_cuts=self.damaged_cuts,
-            epochs=epochs,
-            damaged=self.damaged,
-            upper=sequence_upper(self.damaged, epochs),
-            fixed_upper=fixed_upper(self.damaged, epochs),
-        )
+        by_epoch[epoch] = by_epoch.get(epoch, False) or damaged
+        made += 1
+        damaging += damaged
+    epochs, lost = len(by_epoch), sum(by_epoch.values())
+    return Risk(made, damaging, epochs, lost, sequence_upper(lost, epochs), fixed_upper(lost, epochs))
 
 
 def fixed_upper(damaged: int, epochs: int) -> float:

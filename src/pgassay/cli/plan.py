@@ -102,11 +102,11 @@ def _from(postgres: Mapping[str, str]) -> str:
 
 
 def reboot_lines(plan: Plan) -> list[str]:
-    """How often this machine is rebooted, where the study asks for it."""
+    """How often its authors would have rebooted, where they did so after each block."""
     if not plan.reboots_max:
         return []
     counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
-    return [f"  reboots     {counts} of this machine, one after each block; only with --reboot-between-blocks"]
+    return [f"  reboots     none, where its authors made {counts}, one after each block"]
 
 
 def until_safe(risk: RiskForecast | None) -> str:

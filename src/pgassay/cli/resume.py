@@ -17,7 +17,7 @@ from pgassay.cli._runs import add_check_option, add_form_options, require
 from pgassay.cli.parser import excluded
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.printing import warn
-from pgassay.cli.run import add_owned_option, add_reboot_option, bench_options, conduct, finish, reboots_of, silent
+from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
 from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.outgoing import visible
 from pgassay.record.calibrations import STUDY
@@ -41,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow-busy", action="store_true", help="of older records: the run began so")
     parser.add_argument("--allow-volatile", action="store_true", help="the same")
     add_build_options(parser)
-    add_reboot_option(parser)
     add_live_option(parser)
     _trust.add_trust_option(parser)
     add_form_options(parser)
@@ -64,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
     record = Run.open(arguments.run)
     options = options_of(record.host, bench_options(arguments), record.header.command)
     allowed = {"allow_busy": options.allow_busy, "allow_volatile": options.allow_volatile}
-    arguments = argparse.Namespace(**{**vars(arguments), **allowed})  # for the hosts of a fleet, and after a reboot
+    arguments = argparse.Namespace(**{**vars(arguments), **allowed})  # for the hosts of a fleet
     more = _more(arguments)
     known = FactorCatalogue((*every_factor().all(), *LABELS)) if record.header.study == STUDY else every_factor()
     study = parse_recorded(record.header.study, dict(record.study), known)
@@ -82,7 +81,6 @@ def run(arguments: argparse.Namespace) -> int:
         for remark in reopened.prepared.remarks:
             warn(remark.warning)
         require(arguments, reopened.prepared.resolved.study.decide)
-        reboots = reboots_of(arguments, arguments.run.absolute(), bench)
         hosts = None
         if on_fleet:
             found = fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
@@ -90,8 +88,8 @@ def run(arguments: argparse.Namespace) -> int:
         mark_resumed(reopened, hosts.files if hosts else None)
         stack.enter_context(live_pages(arguments.run.absolute(), arguments))
         resolved = reopened.prepared.resolved
-        status = conduct(resolved, reopened.run, reboots, quiet=silent(arguments), hosts=hosts)
-    return finish(status, arguments.run.absolute(), reboots, arguments)
+        status = conduct(resolved, reopened.run, quiet=silent(arguments), hosts=hosts)
+    return finish(status, arguments.run.absolute(), arguments)
 
 
 def _more(arguments: argparse.Namespace) -> "More | None":

@@ -9,10 +9,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from pgassay import children
 from pgassay.cli import _trust, fleet
 from pgassay.cli._runs import NOT_HELD, add_check_option, add_form_options, add_weigh_option, require, show_result
 from pgassay.cli._runs import status as of_thresholds
@@ -20,20 +18,14 @@ from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.serve import add_live_option, live_pages, require_live
-from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.places import OwnFiles
-    from pgassay.host.reboot import Continuation
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
-    from pgassay.lab.workbench import BenchOptions, Workbench
+    from pgassay.lab.workbench import BenchOptions
     from pgassay.record.directory import RunDirectory
     from pgassay.study.document import Overrides
-
-REBOOTS = "--reboot-between-blocks"
-_LASTING_NAMES = "/dev/disk/by-"
-"""Links that udev makes by what a device is; /dev/sdb may be another disk after a reboot."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,7 +123,6 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
         "--snapshots-in", type=Path, metavar="DIR", help="keep prepared data here instead of on the measured drive"
     )
     machine.add_argument("--discard-snapshots", action="store_true", help="keep no prepared data for later runs")
-    add_reboot_option(machine)
 
 
 def study_defaults() -> dict[str, Any]:
@@ -139,14 +130,6 @@ def study_defaults() -> dict[str, Any]:
     parser = argparse.ArgumentParser(add_help=False)
     add_study_options(parser)
     return vars(parser.parse_args([]))
-
-
-def add_reboot_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        REBOOTS,
-        action="store_true",
-        help="reboot this machine after each block and go on by a systemd unit, until the study is done",
-    )
 
 
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
@@ -161,34 +144,6 @@ def add_owned_option(parser: argparse._ActionsContainer) -> None:
         metavar="/dev/NAME",
         help="allow pgassay to overwrite this device; without a device: to change the server of --server",
     )
-
-
-class Reboots:
-    """Around the conducting of one block: the unit that goes on with the run is there while the run is.
-
-    Ctrl-C and faults take it away, for a run that was stopped must not start automatically at some later boot; a
-    machine that goes down on its own keeps it. `wanted` is set when the machine shall reboot and go on.
-    """
-
-    def __init__(self, continuation: "Continuation") -> None:
-        self._continuation = continuation
-        self.wanted = False
-
-    def __enter__(self) -> "Reboots":
-        self._continuation.install(os.environ)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if not self.wanted and not self._continuation.stopping():
-            self._continuation.remove()
-
-    def reboot(self) -> None:
-        """If the block has ended and another one follows; call it when everything is given back."""
-        if self.wanted:
-            print("pgassay: rebooting; the study continues automatically", file=sys.stderr)
-            self._continuation.reboot()
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -237,8 +192,8 @@ def run_document(
     without = arguments.without_host_factors
     written = write_study(name, document, overrides(arguments), without_host_factors=without)
     on_fleet = fleet.over_fleet(arguments)
-    if arguments.server and (on_fleet or arguments.reboot_between_blocks):
-        raise excluded("--server", "--on" if on_fleet else REBOOTS)
+    if arguments.server and on_fleet:
+        raise excluded("--server", "--on")
     if on_fleet:
         written = fleet.widened(written, arguments.hosts)
     require(arguments, written.study.decide)
@@ -263,9 +218,8 @@ def run_document(
         if not silent(arguments):
             written_over = replace(plan(prepared, written.seed), overwritings=())  # they are printed meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)
-        reboots = reboots_of(arguments, path, bench)
-        if reboots is None and written.study.design.reboots:
-            warn("its authors rebooted after each block, and this run does not: --reboot-between-blocks does")
+        if written.study.design.reboots:
+            warn("its authors rebooted after each block, and this run does not")
         with ExitStack() as stack:
             hosts, recorded = None, None
             if on_fleet:
@@ -277,8 +231,8 @@ def run_document(
                 prepared, written, path, ("pgassay", *sys.argv[1:]), fleet=recorded, more_files=more_files
             )
             stack.enter_context(live_pages(path, arguments))
-            status = conduct(prepared.resolved, directory, reboots, quiet=silent(arguments), hosts=hosts)
-    return finish(status, path, reboots, arguments)
+            status = conduct(prepared.resolved, directory, quiet=silent(arguments), hosts=hosts)
+    return finish(status, path, arguments)
 
 
 def silent(arguments: argparse.Namespace) -> bool:
@@ -289,46 +243,38 @@ def silent(arguments: argparse.Namespace) -> bool:
 def conduct(
     resolved: "ResolvedStudy",
     run: "RunDirectory",
-    reboots: Reboots | None,
     *,
     quiet: bool,
     hosts: "fleet.Fleet | None" = None,
 ) -> int:
-    """Conduct to the end, or with `reboots` to the end of a block, with progress on a terminal; the exit status."""
+    """Conduct to the end, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.decisions import ruled_so_far
     from pgassay.lab.run import conduct as to_the_end
 
     study = ruled_so_far(resolved.study, run.header, run.journal.entries)
-    with ExitStack() as stack:
-        watcher = stack.enter_context(watcher_for(study, sys.stderr, quiet=quiet))
-        if reboots is not None:
-            stack.enter_context(reboots)
+    with watcher_for(study, sys.stderr, quiet=quiet) as watcher:
         try:
-            if hosts is not None:
+            if hosts is None:
+                to_the_end(resolved, run, watcher)
+            else:
                 from pgassay.fleet.head import conduct as over_hosts
 
                 over_hosts(resolved, run, watcher, hosts.crew)
-                return SUCCESS
-            ended = to_the_end(resolved, run, watcher, one_block=reboots is not None)
         except KeyboardInterrupt:
             here = run.path.relative_to(Path.cwd()) if run.path.is_relative_to(Path.cwd()) else run.path
             print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)
             print(shlex.join(["pgassay", "resume", str(here)]), file=sys.stderr)  # alone, to be copied whole
             return INTERRUPTED
-        if reboots is not None:
-            reboots.wanted = not ended
     return SUCCESS
 
 
-def finish(status: int, path: Path, reboots: Reboots | None, arguments: argparse.Namespace) -> int:
-    """Show the result of a run that has ended, or reboot before its next block; returns the exit status.
+def finish(status: int, path: Path, arguments: argparse.Namespace) -> int:
+    """Show the result of a run that has ended; returns the exit status.
 
     It is 1 where nothing could be measured, and with `--check` where a threshold was not shown to hold.
     """
-    if reboots is not None and reboots.wanted:
-        reboots.reboot()
-    elif status == SUCCESS:
+    if status == SUCCESS:
         findings = show_result(path, arguments)
         return NOT_HELD if findings.unmeasured else of_thresholds(findings, check=arguments.check)
     return status
@@ -392,42 +338,3 @@ def run_path(arguments: argparse.Namespace, name: str) -> Path:
     if os.path.lexists(path):
         raise already_there(path)
     return path
-
-
-def reboots_of(arguments: argparse.Namespace, run: Path, bench: "Workbench") -> Reboots | None:
-    """What the command line asks for; raises `BenchError` where this machine cannot.
-
-    A device is then written over with nobody there to look, so no other may have its name after a reboot.
-    """
-    from pgassay.host.reboot import ROOT_VARIABLE, Continuation
-
-    if not arguments.reboot_between_blocks:
-        return None
-    for device in arguments.i_own:
-        if not device.startswith(_LASTING_NAMES):
-            raise UsageError(
-                f'"{device}" may name another disk after a reboot',
-                "with --reboot-between-blocks name it in the study and in --i-own by a stable link: /dev/disk/by-id/…",
-            )
-    root = Path(os.environ.get(ROOT_VARIABLE, "/"))
-    continuation = Continuation(bench.runner, command_of(arguments, run), (run, bench.data_directory.absolute()), root)
-    continuation.require()
-    return Reboots(continuation)
-
-
-def command_of(arguments: argparse.Namespace, run: Path) -> Sequence[str]:
-    """What goes on with this run as it was begun."""
-    named = {
-        "--pg-bindir": arguments.pg_bindir,
-        "--data-dir": arguments.data_dir,
-        "--snapshots-in": arguments.snapshots_in,
-    }
-    places = [word for option, path in named.items() if path is not None for word in (option, str(path.absolute()))]
-    places += [word for device in arguments.i_own for word in ("--i-own", device)]
-    allowed = {
-        "--allow-busy": arguments.allow_busy,
-        "--allow-volatile": arguments.allow_volatile,
-        "--trust": arguments.trust,
-    }
-    flags = [option for option, asked in allowed.items() if asked]
-    return (*children.interpreter("pgassay", "resume", str(run), REBOOTS), *places, *flags)

@@ -36,15 +36,12 @@ if TYPE_CHECKING:
     from pgassay.lab.runner import Watcher
     from pgassay.lab.track import History, Tracked
     from pgassay.postgres.builds.commits import Commit
-    from pgassay.postgres.find import Finder
     from pgassay.study.model import Study
 
 
 COMMIT, NIGHT = "commit", "night"
 FAILED = 1
 """Exit status of `--check` where a regression is not accepted."""
-INSTALLED = "installed"
-"""What stands for the branch of an installed PostgreSQL."""
 SOURCE = "build.source="
 TREES = "trees"
 """Below a history or a bisection: the files of a schema, commit by commit."""
@@ -70,9 +67,8 @@ def add_commit_options(parser: argparse.ArgumentParser) -> None:
 
 def require_own_options(command: str, arguments: argparse.Namespace) -> None:
     """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
-    for option in ("reboot_between_blocks", "live"):
-        if getattr(arguments, option):
-            raise excluded(command, f"--{option.replace('_', '-')}")
+    if arguments.live:
+        raise excluded(command, "--live")
 
 
 def subject_of(arguments: argparse.Namespace) -> "Subject":
@@ -140,10 +136,6 @@ class Branch:
 
         return commit_of(self.runner, Path(self.subject.repository), name)
 
-    def require_reference(self, reference: "Commit") -> None:
-        """Any commit serves where there is a branch."""
-        self.point(self.branch)
-
     def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
         """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
         from pgassay.postgres.builds.commits import after
@@ -184,67 +176,9 @@ class Branch:
         return first_parents(self.runner, Path(self.subject.repository), points)
 
 
-@dataclass(frozen=True)
-class Package:
-    """An installed PostgreSQL that is upgraded in its place: the one that is there now is the newest point."""
-
-    subject: "Subject"
-    finder: "Finder"
-    branch: str = INSTALLED
-
-    def point(self, name: str) -> "Commit":
-        """An installed version: `17`, `17.5`."""
-        from pgassay.lab.commits import installed_point
-
-        return installed_point(self.finder, name)
-
-    def require_reference(self, reference: "Commit") -> None:
-        """Another version than the followed one: of one and the same there is nothing to distinguish."""
-        from pgassay.lab.commits import require_different
-
-        require_different(reference, self.point(self.subject.repository))
-
-    def due(self, history: "History", since: str | None, tell: Callable[[str], None]) -> "Sequence[Commit]":
-        """What is installed now, unless it was the last point; versions that came and went are lost."""
-        newest = self.point(self.subject.repository)
-        return () if history.last is not None and newest.sha.startswith(history.last) else (newest,)
-
-    def unfinished(self, history: "History", line: "Sequence[Commit]") -> "list[Commit]":
-        """None: what is no longer installed cannot be gone on with."""
-        return []
-
-    def parents(self, points: "Sequence[Commit]") -> Mapping[str, str]:
-        """Not known: versions between two upgrades may have been left out."""
-        return {}
-
-
-def followed_of(arguments: argparse.Namespace) -> Branch | Package:
-    """What the options name; raises `UsageError`, also for options that do not go together."""
-    from pgassay.host.accounts import choose
-    from pgassay.host.clock import SystemClock
-    from pgassay.host.runner import LocalRunner
-    from pgassay.lab.commits import Subject, SubjectKind
-    from pgassay.lab.places import local_finder
-
-    account = choose()
-    runner = LocalRunner(account)
-    if arguments.installed is None:
-        return Branch(subject_of(arguments), arguments.branch or "HEAD", runner)
-    for option in ("git", "extension", "schema", "branch", "since"):
-        if getattr(arguments, option):
-            raise excluded("--installed", f"--{option}")
-    finder = local_finder(runner, SystemClock(), account)
-    return Package(Subject(SubjectKind.INSTALLED, arguments.installed), finder)
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reference", required=True, metavar="REF", help="the commit or tag that all are set beside")
     parser.add_argument("--branch", metavar="REF", help="whose commits are followed (default: HEAD)")
-    parser.add_argument(
-        "--installed",
-        metavar="VERSION",
-        help="follow the installed PostgreSQL of this version (17), upgrade by upgrade; --reference is another one",
-    )
     parser.add_argument(
         "--every",
         choices=(COMMIT, NIGHT),
@@ -270,12 +204,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Measure what is due and print the history; returns the exit status. Raises `PgassayError`."""
+    from pgassay.host.accounts import choose
+    from pgassay.host.runner import LocalRunner
     from pgassay.lab.track import Tracked
 
     require_own_options("track", arguments)
-    followed = followed_of(arguments)
+    followed = Branch(subject_of(arguments), arguments.branch or "HEAD", LocalRunner(choose()))
     reference = followed.point(arguments.reference)
-    followed.require_reference(reference)
+    followed.point(followed.branch)
     name, written = study_of(arguments)
     asked = Tracked(
         study=name,
@@ -295,10 +231,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _conduct(
-    asked: "Tracked", followed: Branch | Package, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
+    asked: "Tracked", followed: Branch, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
 ) -> int:
-    from pgassay.host.accounts import choose
-    from pgassay.host.runner import LocalRunner
     from pgassay.lab import track as answers
     from pgassay.lab.commits import CommitBlocks, machine_of
     from pgassay.lab.track import TRACKS, Track, accept, accepted, read
@@ -325,8 +259,7 @@ def _conduct(
             accept(disk, out, commit)
         elif arguments.every == COMMIT or not history.measured_on(_now()):
             options, command = bench_options(arguments), ("pgassay", "track")
-            runner = LocalRunner(choose())
-            source = CommitBlocks(written, tracked.subject, out / TREES, runner, options, quiet_watch, command)
+            source = CommitBlocks(written, tracked.subject, out / TREES, followed.runner, options, quiet_watch, command)
             track = Track(
                 tracked.reference, source, out, disk, blocks=arguments.each, machine=machine_of, now=_now, tell=tell
             )

@@ -43,15 +43,14 @@ class FleetRunLoop(RunLoop):
         """Blocks that came home to a head that was killed are here already."""
         self.inbox = Inbox(self.resolved.site.disk, self.run.path)
 
-    def conduct(self) -> str | None:
+    def conduct(self) -> str:
         """As on one machine; on every way out nothing more is asked of the crew."""
         try:
             reason = super().conduct()
         finally:
             self.crew.cancel()
-        if reason is not None:
-            with self.resolved.site.held():
-                self.inbox.close()
+        with self.resolved.site.held():
+            self.inbox.close()
         return reason
 
     def _decide(self) -> Decision:

@@ -1,19 +1,14 @@
-"""The commits of a repository, or the versions of an installed PostgreSQL, and blocks of two of them run here.
+"""The commits of a repository, and blocks of two of them run here.
 
 Each commit becomes a level of one factor; everything else stays as the study has it. What the commits are of:
 PostgreSQL, an extension, or the schema and data of an application. Of a study the baseline's levels, the load and the
 responses are taken. Each step is a run of its own; what has to be built is built at first use, into the cache of
 builds.
 
-Without a repository they are versions of an installed PostgreSQL: each upgrade of the followed package is the next one.
-Two packages of one minor version differ in what `postgres --version` prints, which a distribution makes its
-own. Nothing of an upgraded package is left, so the reference is another version, which has to stay as it is.
-
 What a directory was made to answer is written once as JSON, before anything is measured, and never changed. Whoever
 begins again must ask the same, and nobody else works there meanwhile.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,7 +21,6 @@ from typing import Any, Generic, Protocol, TypeVar
 import msgspec
 
 from pgassay.bench.errors import LoadError
-from pgassay.bench.places import Version
 from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -37,7 +31,6 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.data import is_dump
 from pgassay.postgres.builds.commits import Commit, export, has_file
 from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.find import Finder
 from pgassay.record import formats
 from pgassay.record.disk import Disk, HeldError, keep_file
 from pgassay.record.reading import Run
@@ -114,24 +107,19 @@ class SubjectKind(StrEnum):
     POSTGRESQL = "postgresql"
     EXTENSION = "extension"
     SCHEMA = "schema"
-    INSTALLED = "installed"
 
 
 FACTORS = {
     SubjectKind.POSTGRESQL: "build.source",
     SubjectKind.EXTENSION: "build.extension",
     SubjectKind.SCHEMA: "load.init",
-    SubjectKind.INSTALLED: "postgres.version",
 }
 """The factor that the commits are levels of."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A repository and what is in it; of a schema `file` is the SQL or dump that makes the data (`load.init`).
-
-    Of an installed PostgreSQL `repository` is the version that is followed: `17`.
-    """
+    """A repository and what is in it; of a schema `file` is the SQL or dump that makes the data (`load.init`)."""
 
     kind: SubjectKind
     repository: str
@@ -146,8 +134,6 @@ class Subject:
         """For people."""
         if self.kind is SubjectKind.SCHEMA:
             return f"{self.file} of {self.repository}"
-        if self.kind is SubjectKind.INSTALLED:
-            return f"the installed PostgreSQL {self.repository}"
         return self.repository if self.kind is SubjectKind.POSTGRESQL else f"the extension of {self.repository}"
 
 
@@ -184,8 +170,6 @@ def level(subject: Subject, commit: Commit, trees: Path, runner: Runner) -> str:
 
     Raises `UnmeasuredError` for a commit without the schema's file, and `BuildError` where git cannot export it.
     """
-    if subject.kind is SubjectKind.INSTALLED:
-        return level_of(commit)
     if subject.kind is not SubjectKind.SCHEMA:
         return f"git:{subject.repository}@{commit.sha}"
     tree, folder = trees / commit.sha, Path(subject.repository)
@@ -216,42 +200,14 @@ def called(subject: Subject, commits: Iterable[Commit]) -> list[str]:
     return [re.sub(r"[,;=\s]+", " ", f"{subject.file}@{each.sha[:_ABBREVIATED]}") for each in commits]
 
 
-def shows(treatment: str, subject: Subject, commit: Commit) -> bool:
+def shows(treatment: str, commit: Commit) -> bool:
     """Is this the treatment of the commit, by its name (`called`) or by its level?"""
     short, rest = commit.sha[:_ABBREVIATED], commit.sha[_ABBREVIATED:]
-    mark = re.escape(level_of(commit)) if subject.kind is SubjectKind.INSTALLED else f"{short}({rest})?"
-    return re.search(rf"(?<![\w.]){mark}(?![\w.])", treatment) is not None
+    return re.search(rf"(?<![\w.]){short}({rest})?(?![\w.])", treatment) is not None
 
 
 class UnmeasuredError(Exception):
     """A commit cannot be measured: it does not build, or its server gives no valid block. Its words say why."""
-
-
-_PROGRAM = "postgres (PostgreSQL) "
-
-
-def installed_point(finder: Finder, version: str) -> Commit:
-    """The installed PostgreSQL of a version (`17`, `17.5`), as a point; raises `UsageError` where there is none."""
-    return point_of(finder.find(version).version)
-
-
-def point_of(version: Version) -> Commit:
-    """A version by a hash of all that its program says, and its words: `PostgreSQL 17.5 (Debian 17.5-1)`."""
-    own = version.text.removeprefix(_PROGRAM).partition(" ")[2]
-    return Commit(hashlib.sha256(version.text.encode()).hexdigest()[:40], f"PostgreSQL {version} {own}".strip())
-
-
-def level_of(point: Commit) -> str:
-    """The level of `postgres.version`: `17.5`."""
-    return point.subject.split()[1]
-
-
-def require_different(reference: Commit, followed: Commit) -> None:
-    if level_of(reference) == level_of(followed):
-        raise UsageError(
-            f"the reference and what is followed are both PostgreSQL {level_of(followed)}",
-            "keep another version installed as the reference, or track the tags of a clone with --git",
-        )
 
 
 SKIPPED = ".skipped"
@@ -384,7 +340,7 @@ class CommitBlocks:
         record = run_at(path, write, self.options, self.watch, self.command)
         self.responses = record.responses
         require_ratio(self.primary)
-        return pairs_of(record.trials, self.subject, good, other)
+        return pairs_of(record.trials, good, other)
 
     def _build(self, pair: WrittenStudy, other: Commit) -> None:
         """Build what is missing, and make a schema's data; only of the other commit a failure is the commit's own."""
@@ -405,13 +361,13 @@ class CommitBlocks:
         self._built.add(other.sha)
 
 
-def pairs_of(trials: Sequence[TrialRecord], subject: Subject, good: Commit, other: Commit) -> tuple[Pair, ...]:
+def pairs_of(trials: Sequence[TrialRecord], good: Commit, other: Commit) -> tuple[Pair, ...]:
     """The blocks in which both commits have a valid trial, in order."""
     found: dict[int, dict[str, Mapping[str, Any]]] = {}
     for trial in trials:
         if trial.status is Status.VALID:
             for each in (good, other):
-                if shows(trial.treatment, subject, each):
+                if shows(trial.treatment, each):
                     found.setdefault(trial.block, {})[each.sha] = trial.responses
     return tuple(Pair(each[good.sha], each[other.sha]) for _, each in sorted(found.items()) if len(each) == 2)
 

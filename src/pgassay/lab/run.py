@@ -262,23 +262,18 @@ def installations(resolved: ResolvedStudy) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def conduct(
-    resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher | None = None, *, one_block: bool = False
-) -> bool:
-    """Run to the end, or with `one_block` to the end of a block; returns whether the run has ended.
+def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher | None = None) -> None:
+    """Run to the end.
 
     Committed trials are gone on from. What stops it early is journalled and raised: `KeyboardInterrupt` for Ctrl-C
     (SIGTERM and SIGHUP too, see `interruption`), `PgassayError` for a fault. The run directory is closed.
     """
     with journalled(run):
-        loop = RunLoop(resolved, run, watcher or Watcher(), committed(run), one_block=one_block)
+        loop = RunLoop(resolved, run, watcher or Watcher(), committed(run))
         try:
-            ended = loop.conduct() is not None
+            loop.conduct()
         finally:
             remember_lengths(resolved, loop.trials, making_s(run.journal.entries))
-        if not ended:
-            run.interrupted(directory.REBOOT)
-    return ended
 
 
 def committed(run: RunDirectory) -> list[TrialRecord]:

@@ -72,11 +72,9 @@ class RunLoop:
     run: RunDirectory
     watcher: Watcher
     trials: list[TrialRecord]
-    one_block: bool = False
-    """End with the block in hand, so that the machine can be rebooted before the next one."""
 
-    def conduct(self) -> str | None:
-        """Do as the design says until it says stop; returns its reason, or None at the end of a block if it ends there.
+    def conduct(self) -> str:
+        """Do as the design says until it says stop; returns its reason.
 
         Raises what stops the run early, `UsageError` for SQL of the user's that no data could make right; committed
         trials stay. The next trial is decided and journalled by then, so that whoever goes on begins with it.
@@ -86,7 +84,6 @@ class RunLoop:
             for arm in self.resolved.study.arms:  # a typo in the user's own SQL is found before anything is measured
                 if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
                     self._prepare(arm)
-        first: int | None = None
         last: int | None = None
         while True:
             decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()
@@ -98,11 +95,8 @@ class RunLoop:
                 case Drop(arm, reason, _):
                     self.watcher.dropped(arm.name, reason)
                 case RunTrial() | RunBlock():
-                    first = decision.block if first is None else first
                     if last not in (None, decision.block) and self.run.stop_asked:
                         raise StopAsked
-                    if self.one_block and decision.block != first:
-                        return None
                     last = decision.block
                     self._run(decision)
 

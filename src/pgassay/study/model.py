@@ -134,7 +134,7 @@ class Design:
     hosts: int = 1
     """Over a fleet: no verdict ends the run before so many hosts have given blocks; see `design.stopping`."""
     reboots: bool = False
-    """Did the authors reboot after each block? A run does so only where the command line asks for it, too."""
+    """Did the authors reboot after each block? A plan says so; a run does not."""
     placement: str = AUTO
     """In turns: `paired`: each thread of the load shares one CPU with its clients' backends, where that comes out even;
     `free`: each runs where the scheduler puts it; `auto`: paired where no treatment writes (see `lab.pairing`). A run
