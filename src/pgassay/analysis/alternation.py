@@ -8,9 +8,8 @@ left of that round would set one arm's good moment against nothing. See docs/sta
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import count, pairwise
-from math import floor, inf, log, sqrt
-from statistics import NormalDist, fmean
+from math import inf, log, sqrt
+from statistics import fmean
 
 from pgassay.analysis.boundaries import LEVEL, chi_square, fixed_critical
 
@@ -289,48 +288,18 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> 
     return Washout(tuple(carries), len(base), limit)
 
 
-BLOCKS_MIN = 3
-"""Blocks below which nothing is said of what lasts longer than a block."""
-REPEATED_MAX = 10_000
-"""No study repeats more often."""
-NORMAL = NormalDist().inv_cdf(0.975)
-
-
-def _usable(rows: Iterable[SliceRow]) -> dict[int, list[SliceRow]]:
-    return _by_block(row for row in rows if not row.discarded and row.transactions > 0 and row.active_s > 0)
-
-
-def _steps(blocks: Mapping[int, Sequence[SliceRow]]) -> list[dict[str, float]]:
-    """By how much each arm's speed differs (a logarithm) in a block and the next one; only where both have slices."""
-    speeds = []
-    for block, mine in sorted(blocks.items()):
-        done: dict[str, tuple[float, float]] = {}
-        for row in mine:
-            before, seconds = done.get(row.arm, (0.0, 0.0))
-            done[row.arm] = before + row.transactions, seconds + row.seconds
-        speeds.append((block, {arm: log(transactions / in_s) for arm, (transactions, in_s) in done.items()}))
-    steps = [
-        {arm: later[arm] - sooner[arm] for arm in sooner if arm in later}
-        for (first, sooner), (second, later) in pairwise(speeds)
-        if second == first + 1
-    ]
-    return [each for each in steps if each]
-
-
 @dataclass(frozen=True)
 class Turns:
     """What turns leave of the noise: standard deviations of logarithms, those of one arm's value in a block.
 
     `noise` is a contrast's divided by √2, so that it compares with a trial's noise; with its 95 % interval
-    (chi-square, `freedom` degrees). `sequential` is what the same servers would have had one after the other, judged by
-    neighbouring blocks (`one_after_the_other`); None where blocks are too few.
+    (chi-square, `freedom` degrees).
     """
 
     shares: Shares
     noise: float
     noise_low: float
     noise_high: float
-    sequential: float | None
 
 
 def turns_of(rows: Sequence[SliceRow], baseline: str) -> Turns | None:
@@ -341,30 +310,4 @@ def turns_of(rows: Sequence[SliceRow], baseline: str) -> Turns | None:
     low, high = (
         found.contrast * sqrt(found.freedom / chi_square(share, found.freedom) / 2.0) for share in (0.975, 0.025)
     )
-    return Turns(found, found.contrast / sqrt(2.0), low, high, one_after_the_other(rows))
-
-
-def one_after_the_other(rows: Sequence[SliceRow]) -> float | None:
-    """The noise of a trial if servers had not taken turns: how the same arm differs in two neighbouring blocks.
-
-    Both were started again and a block's time lies between them, as between trials one after the other. None below
-    `BLOCKS_MIN` blocks in a row.
-    """
-    steps = _steps(_usable(rows))
-    if len(steps) < BLOCKS_MIN - 1:
-        return None
-    return sqrt(fmean(jump * jump for each in steps for jump in each.values()) / 2.0)
-
-
-def blocks_as_narrow(noise: float, blocks: int, other: float) -> int | None:
-    """Blocks at noise `other` whose interval is as narrow as that of `blocks` at `noise`; None where none can be.
-
-    By Student's interval of a mean, as if there were one look only.
-    """
-    if blocks < 2 or noise <= 0.0:
-        return None
-    wanted = fixed_critical(blocks, 0.05) * noise / sqrt(blocks)
-    guess = max(2, floor((NORMAL * other / wanted) ** 2))  # of ever so many blocks; of few there must be more
-    if guess > REPEATED_MAX:
-        return None
-    return next(n for n in count(guess) if fixed_critical(n, 0.05) * other / sqrt(n) <= wanted)
+    return Turns(found, found.contrast / sqrt(2.0), low, high)

@@ -1,7 +1,6 @@
-"""What the machine did while servers took turns: its speed over time, where the noise came from, what turns took out.
+"""What the machine did while servers took turns: its speed over time, where the noise came from, what turns left.
 
-From the slices that trials keep (docs/record.md); a run whose servers had the machine to themselves has none. That one
-server after the other would have been as noisy as is said is an estimate, and is called so: nobody ran it.
+From the slices that trials keep (docs/record.md); a run whose servers had the machine to themselves has none.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,7 @@ from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.alternation import Turns, Washout, block_values, blocks_as_narrow, turns_of, washout
+from pgassay.analysis.alternation import Turns, Washout, block_values, turns_of, washout
 from pgassay.analysis.numbers import rounded
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
@@ -52,14 +51,6 @@ class TurnsAt:
     lost: int
     turns: Turns | None
     washout: Washout
-
-    @property
-    def as_narrow(self) -> int | None:
-        """Blocks of one server after the other for an interval as narrow; None where it is not known."""
-        known = self.turns
-        if known is None or known.sequential is None:
-            return None
-        return blocks_as_narrow(known.noise, self.blocks, known.sequential)
 
 
 @dataclass(frozen=True)
@@ -141,8 +132,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if known:
         widest = max((turns for _, turns in known), key=lambda turns: turns.noise)
         brief = f"a comparison scattered by {_contrast(widest.noise)} from block to block in turns"
-        if widest.sequential is not None:
-            brief += f"; one after the other it would have been about {_contrast(widest.sequential)} (estimated)"
     yield Brief(brief)
     yield Sentences(tuple(sentence for place in places for sentence in _sentences(place, len(places) > 1)))
     yield Sentences(tuple(lengthened(findings.trials)))
@@ -165,7 +154,6 @@ def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
         f"{at}comparisons of a block scattered by {_contrast(turns.noise)} in turns"
         f" [{_contrast(turns.noise_low)}, {_contrast(turns.noise_high)}]"
     )
-    yield at + _without(place, turns)
     if place.washout.complete:
         yield (
             f"{at}no comparison shifts by more than ±{_percent(place.washout.limit)} when the first tenth of each slice"
@@ -183,25 +171,6 @@ def carried_over(findings: "Findings") -> Iterator[str]:
                 f"{at}{each.arm}: the first tenth of its slices shifts the comparison by {_percent(each.shift)} {ends},"
                 " so a server still feels the turn before its own: ask for a longer design.lead_in"
             )
-
-
-def _without(place: TurnsAt, turns: Turns) -> str:
-    """What the same servers would have needed one after the other, an estimate."""
-    if turns.sequential is None:
-        return "what one server after the other would have come to is not known: that takes three blocks in a row"
-    scatter = (
-        f"one server after the other would have scattered by about {_contrast(turns.sequential)}: an estimate, from how"
-        " much each treatment differed between neighbouring blocks"
-    )
-    if turns.sequential <= turns.noise:
-        return f"{scatter}; so turns are not shown to have helped here"
-    needed = place.as_narrow
-    if needed is None:
-        return f"{scatter}; an interval as narrow would have been out of reach"
-    return (
-        f"{scatter}; an interval as narrow would have needed about {words.counted(needed, 'block')} instead of"
-        f" {place.blocks}"
-    )
 
 
 def _contrast(noise: float) -> str:
@@ -307,7 +276,6 @@ def _values(place: TurnsAt) -> dict[str, object]:
         "rounds": place.rounds,
         "rounds_left_out": place.lost,
         "noise": place.turns and asdict(place.turns),
-        "blocks_one_after_the_other": place.as_narrow,
         "washout": asdict(place.washout),
     }
 
