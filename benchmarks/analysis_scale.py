@@ -3,7 +3,7 @@
 13 554 trials with per-second series is the largest published study that pgassay repeats. "Analysis" is all that
 `pgassay show --json` computes, from opening the record on: every trial's course from its seconds (`--recorded`: as kept
 when it was committed), effects, costs, companions, verdicts. Both are timed in turn, in one process, with the files in
-the page cache; critical values and resamples are computed anew each time, as a new process must. The ratios of
+the page cache; critical values are computed anew each time, as a new process must. The ratios of
 wall-clock and of CPU time are printed (polars reads on all processors).
 
     python -m benchmarks.analysis_scale [--trials 13554] [--seconds 60] [--recorded] [--directory DIR]
@@ -20,7 +20,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.record_scale import UnsafeDisk
-from pgassay.analysis import boundaries, robust
+from pgassay.analysis import boundaries
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
@@ -39,7 +39,7 @@ PAGES = ("1kB", "2kB", "4kB", "8kB", "16kB", "32kB")
 SCRIPTS = tuple(f"s{number}" for number in range(9))
 COSTS = 18
 NS = 10**9
-KEPT = (boundaries.criticals, robust._resamples, robust._pairs, robust._rank)
+KEPT = (boundaries.criticals,)
 """What a process computes once: each round pays for it."""
 
 
