@@ -89,11 +89,8 @@ def test_what_one_run_or_several_alone_can_have_is_refused(tmp_path: Path, capsy
     for option in (["--csv"], ["--quiet"], ["--check"], ["--weigh", "tps > 1"]):
         assert main(["show", one, other, *option]) == 2
         assert f"{option[0]} is for the answer of one run" in capsys.readouterr().err
-    assert main(["show", one, "--out", str(tmp_path / "drawn")]) == 2
-    assert "--out is for a comparison of several runs" in capsys.readouterr().err
     assert main(["show", one, other, "--by-host"]) == 2
     assert "--by-host is for one run" in capsys.readouterr().err
-    assert not (tmp_path / "drawn").exists()
     for words in (["--verbose"], []):
         assert main(["show", one, other, *words]) == 0
         assert ("(secondary)" in capsys.readouterr().out) == bool(words)
