@@ -121,7 +121,6 @@ def test_planted_noise_is_found_from_the_record(tmp_path: Path) -> None:
     assert found.lengths.run_s == pytest.approx(9.0, abs=0.5)
     widths = [each.width for each in found.resolutions(noise) if each.width is not None]
     assert widths == sorted(widths, reverse=True)
-    assert found.plans(noise)[0.05] is not None
     shown = render(found)
     assert "3 clusters × 30 restarts × 2 runs" in shown
     assert "nan" not in shown

@@ -122,7 +122,7 @@ def test_a_run_that_ends_tells_whether_its_study_s_thresholds_hold(
     study = path / "study.toml"
     study.write_text(f"{study.read_text()}\n[decide]\n{threshold}\n")
     arguments = Namespace(json=True, quiet=False, verbose=False, check=True)
-    assert finish(0, path, None, arguments) == status
-    assert finish(130, path, None, arguments) == 130, "an interrupted run says so"
+    assert finish(0, path, arguments) == status
+    assert finish(130, path, arguments) == 130, "an interrupted run says so"
     (first, *_) = json.loads(capsys.readouterr().out)["decide"]
     assert first["text"] == threshold.replace(" = ", " ").replace('"', "")

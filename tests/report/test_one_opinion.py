@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import bottleneck, costs, text, tradeoff, words
+from pgassay.report import costs, text, tradeoff, words
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -135,11 +135,7 @@ def _like(told: str, value: float) -> float:
 
 
 def limits(findings: Findings) -> Iterator[str]:
-    """Nothing is used by more than all of it, and no limit is below what was measured."""
-    for each in findings.once(bottleneck.bounded):
-        for bound in each.bounds.bounds:
-            if bound.used > 1.05:
-                yield f"{bound.capacity.title}: {bound.used:.0%} of it in use"
+    """Nothing is used by more than all of it."""
     shown = text.render(findings) + body(findings)
     yield from (found[0] for found in _USED.finditer(shown) if int(found[1].replace(",", "")) > 105)
 
