@@ -72,6 +72,8 @@ def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
         f"files: {read} are read, about {_duration(found.seconds)} at {rate} a second (measured now;"
         f" {found.limited_by} is slowest); {room} are needed here, {free} are free"
     )
+    if request.kind == physical.RESTORED:
+        yield "how fast your restore command is cannot be known before; the size is that of the server's databases now"
     if request.kind == physical.BASEBACKUP:
         said = f"spread over up to {_duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
         yield (
