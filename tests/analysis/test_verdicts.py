@@ -59,7 +59,7 @@ def test_what_the_study_cannot_do_is_said_early() -> None:
     found = of(1.01, noise=4.0)
     assert found.more_blocks is not None
     assert found.more_blocks > 22
-    assert found.text.endswith("; 22 were left")
+    assert found.text.endswith("; the run had room for 22")
 
 
 @given(st.integers(0, 4), st.floats(0.2, 5.0), st.integers(0, 1000))
@@ -84,7 +84,7 @@ def test_below_five_blocks_there_is_no_forecast_only_the_least(blocks: int) -> N
 def test_a_study_of_fewer_than_five_blocks_says_that_it_cannot_tell() -> None:
     (effect,) = compare(columns({"base": [100.0], "a": [110.0]}), TPS, "base", blocks_max=2)
     found = verdict(effect, TPS, resolution=0.02, blocks_max=2)
-    assert found.text == "unresolved: needs at least 4 more blocks (a verdict takes 5); 1 was left"
+    assert found.text == "unresolved: needs at least 4 more blocks (a verdict takes 5); the run had room for 1"
 
 
 def test_a_failure_is_told_but_a_settled_arm_keeps_its_verdict() -> None:

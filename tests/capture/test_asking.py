@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Thread
 
@@ -39,11 +40,14 @@ class Programs:
         return Completed(tuple(command), 0, said, "")
 
 
-def asked(folder: Path, found: Capture, *versions: int, programs: Programs | None = None) -> PreparedQuestion:
+def asked(
+    folder: Path, found: Capture, *versions: int, programs: Programs | None = None, connections: int = 0
+) -> PreparedQuestion:
     whole = replace(found, data=Data("dump", "data.dump", 1, 1)) if found.data == Data() else found
     programs = programs or Programs(folder)
     serving = [FakeInstallation(version=Version(each, 1, f"{each}.1")) for each in versions or (OWN,)]
-    return asking.write(folder, whole, ASKED, serving, programs, "now")  # type: ignore[arg-type]
+    write = partial(asking.write, connections=connections)
+    return write(folder, whole, ASKED, serving, programs, "now")  # type: ignore[arg-type]
 
 
 def test_each_statement_has_a_script_with_its_calls_as_weight(tmp_path: Path) -> None:
@@ -215,6 +219,19 @@ def test_settings_that_a_version_does_not_know_are_left_out_of_all(tmp_path: Pat
     assert study.warnings["settings_left_out"] == (
         "left out of the settings, because PostgreSQL 18 does not know them: Vacuum_Defer_Cleanup_Age, jit_of_old"
     )
+
+
+def test_a_limit_on_connections_that_is_too_small_for_the_load_is_left_out(tmp_path: Path) -> None:
+    found = capture(KEYED)
+    found = replace(found, source=replace(found.source, settings={"max_connections": "50"}))
+    kept, raised = (asked(tmp_path, found, connections=needed) for needed in (50, 95))
+    assert kept.document()["fixed"]["server.max_connections"] == "50"
+    assert kept.warnings == {}
+    assert "server.max_connections" not in raised.document()["fixed"]
+    assert raised.warnings == {
+        "connections_left_out": "left out of the settings, because the load may need 95 connections:"
+        " max_connections = 50"
+    }
 
 
 class Listed(Programs):

@@ -49,7 +49,9 @@ def visit(server: Server, number: int) -> None:
 def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("shop")
     path, log = folder / "shop.capture", folder / "server.log"
-    with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
+    # Fewer connections than load.sessions allows for, so `ask --replay` has to leave that limit out.
+    limits = {"max_connections": "50", "log_min_duration_statement": "0"}
+    with real.server(log_line_prefix=PREFIX, **limits) as (server, _):
         with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
             connection.execute(SHOP)
         where = server.endpoint
@@ -71,12 +73,13 @@ def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: py
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         assert main(["ask", str(captured), "--replay", "--index", INDEX, "--blocks", "5..5", *where]) == 0
-        said = capsys.readouterr().out
+        said, warned = capsys.readouterr()
         found = Run.open(run)
         (verdict,) = Findings(found).verdicts
         trials = [each for each in found.trials if each.status.value == "valid"]
         alike = likeness(found)
         kept = [json.loads(each.read_text()) for each in run.glob("trials/*/replay.json")]
+    assert "because the load may need 95 connections: max_connections = 50" in warned
     assert f"calls of {SESSIONS} sessions" in said
     assert "0 failed that did not in the log" in said
     assert verdict.effect.response == "latency_ms"
@@ -160,3 +163,17 @@ def test_failures_here_alone_are_named_before_the_run(captured: Path, capsys: py
     error = capsys.readouterr().err
     assert 'with 42703 (column "absent" does not exist) in SELECT sum(absent) FROM orders' in error
     assert "data first, then the log: " in error
+    assert "load.failures" not in error, "no table is missing"
+
+
+def test_calls_that_lack_a_table_may_be_let_through(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (captured / "log.json").read_text()
+    changed = text.replace("SELECT sum(total) FROM orders", "SELECT sum(total) FROM scratch")
+    (captured / "temporary.json").write_text(changed, encoding="utf-8")
+    with real.own_folder() as folder:
+        where = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
+        log = ("--set", f"load.log={captured / 'temporary.json'}", "--set", "load.duration=2s")
+        assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", *log, *where]) != 0
+    error = capsys.readouterr().err
+    assert 'with 42P01 (relation "scratch" does not exist)' in error
+    assert "--set load.failures=5% lets more calls fail" in error

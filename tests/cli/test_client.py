@@ -21,6 +21,14 @@ def test_a_plan_holds_the_load_at_its_host_and_asks_no_scheduler(capsys: pytest.
     assert "load.host=host2" in said
 
 
+def test_a_plan_has_a_list_of_many_lines_in_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """The fourteen scripts of a captured load stood in one line, with their paths and what a line's end is called."""
+    status, said = tried(capsys, "--set", "load.variables=a=1\nb=2\nc=3")
+    assert status == 0, said
+    assert "load.variables=a=1 and 2 more" in said
+    assert "u000a" not in said
+
+
 def test_without_a_scheduler_a_plan_names_what_is_missing(capsys: pytest.CaptureFixture[str]) -> None:
     status, said = tried(capsys, "--client", "host2")
     assert status == 1, "a run would be refused"

@@ -21,3 +21,11 @@ def test_variables_may_be_repeated_and_own_data_be_named() -> None:
     assert load_of()["scale"] == "50"
     assert "scale" not in load, "tables of one's own have no scale"
     assert load_of("--init", "schema.sql", "-s", "7")["scale"] == "7", "the value of :scale, as asked"
+
+
+def test_space_is_judged_along_with_latency() -> None:
+    """A fillfactor whose database is 1.8 times as large had "nothing that speaks against it"."""
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    document = document_of(with_full_names(parser.parse_args(["table.fillfactor=100", "table.fillfactor=50"])))
+    assert document["responses"]["secondary"] == ["latency_p99_ms", "database_bytes"]  # type: ignore[index]

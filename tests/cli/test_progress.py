@@ -101,6 +101,17 @@ def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_the_trials_so_far(tm
     assert told(45.0) == [words.duration(5.0)] * 2, "no longer than the budget"
 
 
+def test_a_line_counts_up_to_the_block_that_ends_the_run(tmp_path: Path) -> None:
+    """The study's own largest number stood there when its budget had long left time for fewer."""
+    run = make_run(tmp_path / "run")
+    study = Findings(run).study
+    stream = io.StringIO()
+    with watcher_for(replace(study, design=replace(study.design, blocks_max=20)), stream, quiet=False) as watcher:
+        watcher.trial_finished(replace(run.trials[0], block=3))
+        watcher.ruled(replace(study, design=replace(study.design, blocks_max=8)))
+    assert stream.getvalue().startswith("block 3 of at most 8: ")
+
+
 def test_a_bar_is_as_full_as_the_time_that_is_used_of_the_budget_that_ends_the_run(tmp_path: Path) -> None:
     """A bar of all blocks that a study may have was a third full when the budget had ended the run."""
     run = make_run(tmp_path / "run")

@@ -81,6 +81,25 @@ def test_seconds_become_the_run_that_they_are() -> None:
     assert remarks_on_seconds(rows)[1] == "1 of the seconds have no value and do not count in it"
 
 
+def second(file: str, line: int, at: float, tps: float) -> ForeignRun:
+    return ForeignRun(f"{file} line {line}", {"t": "a", "c": "x", "run": ""}, {"tps": tps}, second=at)
+
+
+def test_seconds_of_several_files_or_of_appended_runs_are_no_one_run() -> None:
+    """Two runs of an hour, 5.52 and 4.56 a second, became one valid run of 5.04."""
+    files = [second(file, at, at, tps) for file, tps in (("a.csv", 5.5), ("b.csv", 4.5)) for at in range(1, 4)]
+    assert [each.responses["tps"] for each in join_seconds(files, ROLES)] == [5.5, 4.5]
+    appended = [second("a.csv", line, (line - 1) % 3, 5.5 if line <= 3 else 4.5) for line in range(1, 7)]
+    assert [each.responses["tps"] for each in join_seconds(appended, ROLES)] == [5.5, 4.5]
+    unsorted = [second("a.csv", line, at, 1.0) for line, at in enumerate((3, 1, 2), start=1)]
+    assert len(join_seconds(unsorted, ROLES)) == 1
+
+
+def test_the_length_of_one_second_s_row_is_not_known() -> None:
+    (only,) = join_seconds([second("a.csv", 1, 5.0, 1.0)], ROLES)
+    assert only.seconds is None
+
+
 def test_the_study_of_imported_runs_reads_back() -> None:
     runs = placed(run("4kB", 1.0), run("8kB", 1.0), run("8kB", 1.0, c="y"))
     made = study_document(

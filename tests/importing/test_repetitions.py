@@ -122,3 +122,12 @@ def test_what_numbers_repetitions_is_no_name() -> None:
     assert names("read_20260101T101500Z.txt", "read_20260102T101500Z.txt") == ["read"] * 2
     assert names("buffers_128.txt", "buffers_256.txt") == ["buffers_128", "buffers_256"], "no number of a repetition"
     assert names("pg16.txt", "pg17.txt") == ["pg16", "pg17"]
+
+
+@pytest.mark.parametrize("column", ["run_with_num_users", "count_ware", "Virtual Users", "max_clients", "vu"])
+def test_a_table_s_column_of_a_count_is_a_setting(tmp_path: Path, column: str) -> None:
+    """Runs at 1 to 32 `run_with_num_users` were six repetitions of one treatment."""
+    rows = "".join(f"{host},{users},{100 * users}\n" for host in "ab" for users in (1, 8, 32))
+    path = put(tmp_path / "results.csv", f"pg_host,{column},NOPM\n{rows}")
+    options = Options(roles=parse_roles(["treatment=pg_host,value=NOPM"]))
+    assert set(groups(path, options=options).values()) == {1}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb
+from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb, read_log
 from pgassay.importing.postgresbench import is_postgresbench, read_postgresbench
 from pgassay.importing.reader import ForeignFile, Options, Reading
 from tests.importing.made import hammerdb, postgresbench
@@ -77,3 +77,38 @@ def test_postgresbench_tolerates_what_is_missing_and_names_what_is_wrong() -> No
     assert not any(
         map(is_postgresbench, ("", "[1]", '{"results": []}', '{"system": 1, "results": 2}', "{", "[" * 9999))
     )
+
+
+def timed(users: int, nopm: int, before: str = "") -> str:
+    return (
+        f"{before}Vuser 1:{users} Active Virtual Users configured\n"
+        f"Vuser 1:TEST RESULT : System achieved {nopm} NOPM from {2 * nopm} PostgreSQL TPM\n"
+    )
+
+
+@pytest.mark.parametrize("active", ["Active ", ""])
+def test_each_result_of_a_short_hammerdb_log_has_its_own_virtual_users(active: str) -> None:
+    """A log cut down to these two lines gave each result the users of the next run; version 2 has no "Active"."""
+    text = "".join(timed(users, 800 * users) for users in (1, 2, 4)).replace("Active ", active)
+    reading = read_log("hammerdb.log", text)
+    assert isinstance(reading, Reading)
+    found = [(run.fields["virtual_users"], run.responses["nopm"]) for run in reading.runs]
+    assert found == [("1", 800.0), ("2", 1600.0), ("4", 3200.0)]
+
+
+def test_results_whose_virtual_users_stand_elsewhere_have_none() -> None:
+    results = "".join(f"Vuser 1:TEST RESULT : System achieved {each} NOPM from 9 PostgreSQL TPM\n" for each in (5, 6))
+    reading = read_log("log", results + "".join(f"Vuser 1:{each} Active Virtual Users configured\n" for each in (1, 4)))
+    assert isinstance(reading, Reading)
+    assert [run.fields["virtual_users"] for run in reading.runs] == ["", ""]
+
+
+def test_oracle_s_settings_have_no_prefix_and_its_passwords_are_not_read() -> None:
+    """Runs of 10 and of 100 warehouses were repetitions of one treatment."""
+    first = " tpcc_pass        = SECRET\n count_ware       = 10\nVuser 1:RUNNING\n"
+    again = "Changed tpcc:count_ware from 10 to 100 for Oracle\nVuser 1:Beginning rampup time of 2 minutes\n"
+    start = "Vuser 1:Beginning rampup time of 2 minutes\n"
+    reading = read_log("log", timed(3, 8043, first + start) + timed(3, 9043, again))
+    assert isinstance(reading, Reading)
+    assert [run.fields["warehouses"] for run in reading.runs] == ["10", "100"]
+    assert "SECRET" not in str(reading)

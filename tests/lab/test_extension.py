@@ -7,7 +7,9 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab.decisions import disagreements
+from pgassay.lab.runner import Watcher
 from pgassay.record.journal import Kind, decisions_in, extended_in, horizon_in
+from pgassay.study.model import Study
 from tests.fakes.disk import Crashed, Fault
 from tests.lab.simulation import Simulation, ending, simulate, study_of
 
@@ -47,6 +49,22 @@ def test_a_finished_run_goes_on_to_more_blocks_and_proves_its_schedule(tmp_path:
     assert kinds[at - 2 : at + 2] == [Kind.FINISHED, Kind.RESUMED, Kind.EXTENDED, Kind.DECISION]
 
 
+def test_who_watches_hears_how_many_blocks_there_may_be_when_it_is_fixed(tmp_path: Path) -> None:
+    told = []
+
+    class Listening(Watcher):
+        def ruled(self, study: Study) -> None:
+            told.append(study.design.blocks_max)
+
+    study = study_of(design={"resolution": "0.001%", "blocks": {"min": 5, "max": 90}, "budget": "10min"})
+    simulation = simulate(tmp_path, study=study, speeds=EQUAL, events={}, watcher=Listening())
+    simulation.carry_on()
+    fixed = horizon_in(simulation.run.journal)
+    assert fixed is not None
+    assert told == [fixed[1]]
+    assert told[0] < 90
+
+
 def test_it_goes_on_for_some_time_more_and_keeps_to_it(tmp_path: Path) -> None:
     simulation = open_ended(tmp_path, budget="1h")
     simulation.carry_on()
@@ -58,6 +76,7 @@ def test_it_goes_on_for_some_time_more_and_keeps_to_it(tmp_path: Path) -> None:
     found = extended_in(simulation.run.journal)
     assert found is not None
     assert found.budget_s == pytest.approx(used_s + 3.2 * block_s, rel=0.01)
+    assert "does not fit in the budget" in decisions_in(simulation.run.journal)[-1].reason, "time ended it"
 
 
 @pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 20, 60])

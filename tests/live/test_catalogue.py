@@ -1,15 +1,18 @@
 """The list of all runs follows the records, and its index can be lost or damaged at any time."""
 
+import json
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay.live import catalogue
-from pgassay.live.catalogue import FINISHED, OPEN, UNREADABLE, Catalogue, Query, identity_of, runs_below
+from pgassay.live.catalogue import FINISHED, OPEN, UNREADABLE, Catalogue, Query, identity_of, listed, runs_below
 from pgassay.record.directory import RunDirectory
-from pgassay.record.journal import Kind
+from pgassay.record.journal import Entry, Kind
+from pgassay.record.reading import Run
 
 
 @pytest.fixture
@@ -125,6 +128,21 @@ def test_a_number_that_no_index_can_hold_hides_no_run(root: Path, tmp_path: Path
     assert (found.why, found.blocks) == ("", 0)
 
 
+def test_a_block_counts_when_a_trial_of_it_is_committed(root: Path, tmp_path: Path) -> None:
+    """As in the report: a run that ended in its first trial had a block in the list."""
+    path = root / "deep" / "two"
+    with RunDirectory.open(path) as run:
+        run.begin_trial(run.next_number, {"block": 1, "attempt": 1, "arm": "x"})
+        run.interrupted("signal")
+    found = listed(root, "deep/two")
+    assert (found.trials, found.blocks) == (26, 0)
+    committed = Entry(len(run.journal.entries) + 1, 0, Kind.TRIAL_COMMITTED, {"number": 27, "sha256": ""})
+    again = replace(Run.open(path), journal=(*Run.open(path).journal, committed))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Run, "open", lambda *_, **__: again)
+        assert (listed(root, "deep/two").trials, listed(root, "deep/two").blocks) == (27, 1)
+
+
 def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path: Path) -> None:
     catalogue = Catalogue(runs, tmp_path / "index")
     catalogue.refresh()
@@ -141,7 +159,8 @@ def test_search_takes_words_as_they_are_and_choices_exactly(runs: Path, tmp_path
 
 def test_a_version_is_chosen_whole(root: Path, tmp_path: Path) -> None:
     host = root / "one" / "host.json"
-    host.write_text('{"format": 1, "facts": {"postgres": [{"version": "16.1"}, {"version": "18.1"}], "cpu": {}}}')
+    known = [{"version": "postgres (PostgreSQL) 16.1 (Debian 16.1-1)"}, {"version": "PostgreSQL 18.1"}]
+    host.write_text(json.dumps({"format": 1, "facts": {"postgres": known, "cpu": {}}}))
     catalogue = Catalogue(root, tmp_path / "index")
     catalogue.refresh()
     assert catalogue.search(Query()).versions == ["16.1", "18.1"]

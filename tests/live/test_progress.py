@@ -25,6 +25,7 @@ from pgassay.record.live_sample import LiveSample
 from pgassay.record.reading import Run
 from pgassay.report import charts
 from pgassay.report.findings import Findings
+from pgassay.report.headline import case_of
 from pgassay.testing.planted import make_run
 from tests.report.cut_runs import make_cuts
 
@@ -56,6 +57,7 @@ def test_a_finished_run_has_its_answer_its_schedule_and_its_decisions(runs: Path
 def test_a_killed_run_says_so(path: Path) -> None:
     told = Watched(path).progress()
     assert (told.state, told.doing, told.can_stop) == (KILLED, "", False)
+    assert case_of(Findings(Run.open(path))).interrupted, "the report of it offers pgassay resume"
 
 
 def test_an_interrupted_run_says_so(path: Path) -> None:
@@ -72,6 +74,7 @@ def test_a_run_that_goes_on_shows_what_runs(going: RunDirectory) -> None:
     told = Watched(going.path).progress()
     assert (told.state, told.can_stop) == ("running", True)
     assert told.doing == "block 9: table.fillfactor=75"
+    assert not case_of(Findings(Run.open(going.path))).interrupted
     assert re.fullmatch(r"at most \d+ (s|min)( \d+ s)? left", told.left)
     assert [each.block for each in told.places if each.state == "running"] == [9]
 
@@ -228,11 +231,12 @@ def test_backends_are_counted_by_what_the_probe_names() -> None:
 def test_an_arm_has_one_colour_in_the_report_and_while_it_runs(path: Path) -> None:
     study = Findings(Run.open(path)).study
     of_report = charts.colour(tuple(each.name for each in study.treatments)).to_dict()["scale"]
-    layers = stream.seconds([arm.name for arm in study.arms])["spec"]["layer"]
-    of_arms = next(each for each in layers if each["transform"][0]["filter"].startswith("!"))["encoding"]["color"][
-        "scale"
-    ]
-    assert of_arms == of_report
+    names = [arm.name for arm in study.arms]
+    in_turns = stream.seconds(names, in_turns=True)
+    one_by_one = stream.seconds(names, in_turns=False)["vconcat"]
+    scales = [each["spec"]["encoding"]["color"]["scale"] for each in (in_turns, *one_by_one)]
+    assert scales[:2] == [of_report] * 2
+    assert [each["domain"] for each in scales] == [names, names, list(stream.WAITS)], "backends have a legend apart"
     shown = Watched(path).progress().answer.figure
     bars = [layer["encoding"]["color"]["scale"] for layer in shown["spec"]["layer"] if "color" in layer["encoding"]]
     assert bars

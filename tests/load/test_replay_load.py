@@ -151,10 +151,11 @@ def test_logs_that_cannot_be_played_are_refused_before_a_run(tmp_path: Path) -> 
         (calls, {"duration": "2s", "warmup": "2s"}, "ask for 4 s"),
         ([*unbound, *calls[:3]], {}, "only 3 of the log's 33 calls can be played: 30 without their parameters"),
         ([Said(0.0, name, "LOG:  duration: 1.000 ms")], {}, "the log holds no statement"),
-        ([*damaged, *calls[:20]], {"log_prefix": "%m [%c] %d "}, "no statement|cannot be read"),
+        ([*damaged, *calls[:20]], {"log_prefix": "%m [%c] %d "}, "do not begin with log_line_prefix"),
         (quiet, {"warmup": "1s", "duration": "5s"}, "no call between 1 s and 6 s"),
         (half, {}, "of transactions that begin before the log"),
         (calls, {"log_prefix": "%z"}, "no escape %z"),
+        (calls, {"log_prefix": "%m [%c] %u@%d"}, 'lines do not begin with log_line_prefix .*%u@%d": 2026-'),
         (
             [*calls, statement(2.95, name, "DELETE FROM a"), statement(2.96, name, "SELECT b,"), *calls[-1:]],
             {},

@@ -7,6 +7,8 @@ import pytest
 
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.verdicts import Kind
+from pgassay.record.journal import Entry
+from pgassay.record.journal import Kind as Line
 from pgassay.record.reading import Run
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.report import contents
@@ -84,3 +86,33 @@ def test_every_section_can_be_written_of_nothing(run: Run) -> None:
     for section in contents.sections():
         tuple(section.blocks(findings))
         section.plain(findings)
+
+
+@pytest.mark.parametrize("reason", ['script "a.sql" line 1: relation "acounts" does not exist', "signal"])
+def test_a_run_that_a_fault_ended_before_its_first_trial_measured_nothing(run: Run, reason: str) -> None:
+    """Of a script with a wrong name it was said that `pgassay resume` goes on with it."""
+    ended = Entry(run.journal[-1].seq + 1, 0, Line.INTERRUPTED, {"reason": reason})
+    findings = with_trials(replace(run, journal=(*run.journal[:-1], ended)), ())
+    shown = brief(findings, ())
+    if reason == "signal":
+        assert "pgassay resume goes on with it" in shown
+        return
+    assert list(headline_of(findings).sentences) == [f"nothing was measured: {reason}"]
+    for text in (shown, render(findings)):
+        assert "more blocks" not in text
+        assert "resume goes on" not in text
+
+
+def test_an_interval_is_explained_only_where_one_is_shown(run: Run) -> None:
+    few = with_trials(run, (each for each in run.trials if each.block <= 3))
+    assert "in brackets" not in render(few)
+    assert "in brackets" in render(Findings(run))
+
+
+def test_the_window_is_the_same_wherever_a_page_says_it(run: Run) -> None:
+    """The line of facts had the median, the verdict's section the last trial's."""
+    *others, last = run.trials
+    short = replace(last, regime={**last.regime, "window_s": 5.0})
+    findings = with_trials(run, [replace(each, regime={**each.regime, "window_s": 8.0}) for each in others] + [short])
+    assert "; 8 s a trial" in render(findings)
+    assert "window 8 s after" in render(findings)

@@ -221,16 +221,12 @@ def needs(blocks: int | None, seconds: float | None) -> str:
 def unresolved(blocks: int | None, seconds: float | None, left: int | None = None) -> str:
     """The verdict while neither a difference nor equivalence is shown; `left` more blocks are allowed.
 
-    `unresolved: needs about 12 more blocks, 25 min; 5 were left`.
+    `unresolved: needs about 12 more blocks, 25 min; the run had room for 5`.
     """
     text = f"unresolved: {needs(blocks, seconds)}"
     if blocks is not None and left is not None and 0 < left < blocks:
-        text += _left(left)
+        text += f"; the run had room for {left}"
     return text
-
-
-def _left(blocks: int) -> str:
-    return f"; {blocks} {'was' if blocks == 1 else 'were'} left"
 
 
 def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
@@ -239,7 +235,7 @@ def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
     `left` more blocks are allowed; `why` names what keeps even one block from being compared.
     """
     text = f"unresolved: needs at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
-    text = f"{text}{_left(left)}" if 0 < left < blocks else text
+    text = f"{text}; the run had room for {left}" if 0 < left < blocks else text
     return f"{text}; {why}" if why else text
 
 

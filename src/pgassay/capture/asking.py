@@ -99,9 +99,11 @@ def write(
     own_scripts: bool = False,
     replayed: Mapping[str, Any] | None = None,
     pace: str = FULL,
+    connections: int = 0,
 ) -> PreparedQuestion:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
-    is the load where a log is played in their place, `pace` one of `question.PACES`.
+    is the load where a log is played in their place, `pace` one of `question.PACES`. The server's max_connections is
+    left out if it is below the `connections` that the load needs.
 
     `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
 
@@ -116,7 +118,9 @@ def write(
         _require_serves(capture, installation, runner)
     needing = _needing(path, capture, installations, runner)
     unknown = _unknown_settings(capture, installations)
-    known = {name: value for name, value in capture.source.settings.items() if name not in unknown}
+    most = capture.source.settings.get("max_connections", "")
+    crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
+    known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
     synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
     described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
@@ -140,6 +144,10 @@ def write(
         warnings["settings_left_out"] = (
             f"left out of the settings, because PostgreSQL {' and '.join(dict.fromkeys(unknown.values()))} does not "
             f"know them: {', '.join(unknown)}"
+        )
+    if crowded:
+        warnings["connections_left_out"] = (
+            f"left out of the settings, because the load may need {connections} connections: max_connections = {most}"
         )
     if strange:
         said = ", ".join(f"{name} ({reason})" for name, reason in strange.items())

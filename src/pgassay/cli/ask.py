@@ -117,7 +117,7 @@ def run(arguments: argparse.Namespace) -> int:
             if arguments.replay
             else None
         )
-        serving = _serving(asked, capture, arguments, bench, replayed)
+        serving, connections = _serving(asked, capture, arguments, bench, replayed)
         written = asking.write(
             arguments.capture,
             capture,
@@ -128,6 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
             own_scripts=own_scripts,
             replayed=replayed,
             pace=arguments.pace,
+            connections=connections,
         )
         for warning in written.warnings.values():
             warn(warning)
@@ -200,8 +201,9 @@ def _serving(
     arguments: argparse.Namespace,
     bench: "Workbench",
     replayed: "Mapping[str, object] | None" = None,
-) -> "Sequence[Installation]":
-    """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now.
+) -> "tuple[Sequence[Installation], int]":
+    """Every PostgreSQL that the study will use, the baseline's first; one that is missing is built now. And how many
+    connections the load and we may need where max_connections is the captured server's own.
 
     A plan builds nothing: what stands in for a build says nothing of extensions and settings.
     """
@@ -209,6 +211,7 @@ def _serving(
     from pgassay.lab.arms import resolve
     from pgassay.lab.places import STAND_IN
     from pgassay.lab.run import write_study
+    from pgassay.lab.settings import CONNECTIONS_OURS
 
     data = arguments.capture / capture.data.file
     outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
@@ -219,7 +222,9 @@ def _serving(
     first = sorted(arms, key=lambda each: each.arm.treatment != study.design.baseline)
     found = {each.installation.bindir: each.installation for each in first}
     real = [each for each in found.values() if each.found_by != STAND_IN]
-    return real or list(found.values())
+    own = capture.source.settings.get("max_connections")
+    needed = [each.setup.load.connections for each in arms if each.setup.settings.get("max_connections") == own]
+    return real or list(found.values()), max(needed, default=0) + CONNECTIONS_OURS
 
 
 @dataclass(frozen=True)
@@ -281,6 +286,7 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
     from pgassay.lab.arms import resolve
     from pgassay.lab.preparation import rehearse
     from pgassay.load.replay import FILE, ReplayOptions, described
+    from pgassay.record.replayed import counts_of, phrases
 
     arms = resolve(study, bench.site()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
@@ -297,15 +303,21 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
             lambda server: play(load, server, folder, bench.clock, source),
         )
         for code, detail in result.problems.items():
+            absent = (
+                "; tables that the log itself makes (CREATE TEMP TABLE) are missing, since such commands are not"
+                " played: --set load.failures=5% lets more calls fail"
+            )
             hints = {
                 "failed_transactions": (
                     "data first, then the log: capture the data (--without-load), and play a log that begins"
-                    " afterwards, by --set load.log=FILE"
+                    " afterwards, by --set load.log=FILE" + (absent if "with 42P01 (" in detail else "")
                 ),
                 "fell_behind": "--set load.speed=0.5x plays it slower",
             }
             raise CaptureError(f"the log cannot be played on the baseline: {detail}", hints.get(code))
-        return described((folder / FILE).read_bytes(), result), made, speed
+        written = (folder / FILE).read_bytes()
+        missing = "".join(f"  left out: {each}\n" for each in phrases(counts_of(written)))
+        return described(written, result) + missing, made, speed
 
 
 def _prepare(arms: "Sequence[ResolvedArm]") -> None:

@@ -88,7 +88,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
         "factors": factors,
         "load": load,
-        "responses": {"primary": "tps", "secondary": ["latency_p99_ms"]},
+        "responses": {"primary": "tps", "secondary": ["latency_p99_ms", "database_bytes"]},
         "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
     }
 

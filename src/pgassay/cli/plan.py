@@ -37,7 +37,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"{plan.title}: {plan.question}",
         f"  baseline    {plan.baseline}",
         *_listed("treatments", plan.arms),
-        f"  held        {', '.join(f'{name}={typed}' for name, typed in plan.fixed.items())}",
+        f"  held        {', '.join(f'{name}={_short(typed)}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{precise}{until_safe(plan.risk)}{settled}",
         f"  postgres    {postgres or 'built first'}{'' if plan.server else f'; {plan.account}'}",
         *unbuilt_lines(plan.unbuilt),
@@ -127,6 +127,12 @@ def _listed(title: str, names: Sequence[str]) -> list[str]:
 
 def _titled(title: str, lines: Sequence[str]) -> list[str]:
     return [f"  {title if number == 0 else '':<10}  {line}" for number, line in enumerate(lines)]
+
+
+def _short(typed: str) -> str:
+    """Of a list with a line each (the scripts of a captured load) the first one, since --json has all."""
+    first, *more = typed.splitlines() or [""]
+    return f"{first} and {len(more)} more" if more else first
 
 
 def _span(least: str, most: str) -> str:

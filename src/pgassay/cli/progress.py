@@ -97,6 +97,9 @@ class _Bar(Watcher):
         for effect in effects:
             self._tell(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
 
+    def ruled(self, study: Study) -> None:
+        self._left.design = study.design
+
     def dropped(self, arm_name: str, reason: str) -> None:
         self._left.drop()
         self._tell(f"{arm_name}: {reason}")
@@ -144,6 +147,9 @@ class BlockLines(Watcher):
         self._left.used(used_s)
         self._effects = effects
 
+    def ruled(self, study: Study) -> None:
+        self._left.design = study.design
+
     def dropped(self, arm_name: str, reason: str) -> None:
         self._left.drop()
         self._dropped.append(f"{arm_name} left: {reason}")
@@ -175,7 +181,7 @@ class BlockLines(Watcher):
         parts += [_said(effect) for effect in known[:EFFECTS_SHOWN]]
         if len(known) > EFFECTS_SHOWN:
             parts.append(f"{len(known) - EFFECTS_SHOWN} more effects")
-        block, most = self._trials[-1].block, self._study.design.blocks_max
+        block, most = self._trials[-1].block, self._left.design.blocks_max
         line = "; ".join((*parts, *self._dropped))
         print(f"block {block} of at most {most}: {line}", file=self._stream, flush=True)
         self._trials, self._effects, self._dropped = [], (), []

@@ -37,11 +37,12 @@ MAGIC = b"SQLite format 3\x00"
 _RESULT = re.compile(r"TEST RESULT : System achieved (\d+) NOPM from (\d+) (.+?) TPM")
 _OLD_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) (.+?) TPM at (\d+) NOPM")
 _MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
-_USERS = re.compile(r"(\d+) Active Virtual Users configured")
+_USERS = re.compile(r"(\d+) (?:Active )?Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
-_SET = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_(?!\w*pass)(\w+)"
-_DICT_WORD = re.compile(_SET + r" (\{[^}]*\}|\S+)")
+_PREFIX = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_"
+_SET = rf"(?:{_PREFIX})?(?!\w*pass)(\w+)"  # Oracle's settings have no prefix
+_DICT_WORD = re.compile(_PREFIX + r"(?!\w*pass)(\w+) (\{[^}]*\}|\S+)")
 _PRINTED = re.compile(
     rf"^ *(?:Changed \w+:{_SET} from .*? to (.*?) for |Value (.*?) for \w+:{_SET} is |{_SET} += (.*))", re.M
 )
@@ -51,6 +52,7 @@ _MARKS = (
     Mark(re.compile(r"Hammerdb Log @")),
     Mark(re.compile(r"Vuser \d+:Beginning rampup time")),
     Mark(re.compile(r"Vuser \d+:Timing test period")),
+    Mark(re.compile(rf"Vuser \d+:{_USERS.pattern}")),
     Mark(re.compile(r"Vuser \d+:TEST RESULT")),
 )
 

@@ -11,6 +11,7 @@ block k, and the report says so. Rows that are seconds of a run are joined to th
 seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -139,11 +140,17 @@ def assign_blocks(placed: Sequence[Placed], block_field: str) -> tuple[tuple[int
 
 
 def join_seconds(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, ...]:
-    """One run for each arm and repetition, in the order of their first rows; seconds without a value do not count."""
+    """One run for each file, arm and repetition, in the order of first rows; a second without a value does not count.
+
+    A second that is there k times in one of them belongs to k runs that were appended, in the order of the rows.
+    """
     groups: dict[tuple[str, ...], list[ForeignRun]] = {}
+    times: Counter[tuple[object, ...]] = Counter()
     for row in rows:
-        key = (*levels_of(roles.levels, row.fields).values(), row.fields.get(roles.block, ""))
-        groups.setdefault(key, []).append(row)
+        file = row.place.rpartition(" line ")[0]
+        key = (file, *levels_of(roles.levels, row.fields).values(), row.fields.get(roles.block, ""))
+        times[*key, row.second] += 1
+        groups.setdefault((*key, str(times[*key, row.second])), []).append(row)
     return tuple(_joined(sorted(group, key=lambda row: row.second or 0.0)) for group in groups.values())
 
 
@@ -158,7 +165,7 @@ def _joined(rows: Sequence[ForeignRun]) -> ForeignRun:
     first, last = rows[0], rows[-1]
     moments = [row.second or 0.0 for row in rows]
     gaps = [later - earlier for earlier, later in pairwise(moments) if later > earlier]
-    length = moments[-1] - moments[0] + (min(gaps) if gaps else 1.0)
+    length = moments[-1] - moments[0] + min(gaps) if gaps else None
     values = {
         name: [value for row in rows if (value := row.responses.get(name)) is not None] for name in first.responses
     }

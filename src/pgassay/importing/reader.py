@@ -315,7 +315,8 @@ _AT_SECOND_HAND = ("partition_method", "options", "version", *_OF_PATH)
 """Fields that follow another: they count where that one does not tell the same runs apart."""
 SETTING = re.compile(
     r"(scale|sf|scale_factor|scaling_factor|clients?|connections|threads|jobs|virtual_users|vus|warehouses|protocol"
-    r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive)",
+    r"|query_mode|mode|script|test|workload|benchmark|database|system|machine|instance(_type)?|host|version|drive"
+    r"|(\w+[_ ])?(users|vus?|terminals|ware|warehouses|clients))",
     re.IGNORECASE,
 )
 """Names of columns that say what was run, and never its result."""

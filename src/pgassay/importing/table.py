@@ -13,6 +13,7 @@ from pathlib import Path
 from pgassay.errors import UsageError
 from pgassay.importing.reader import (
     ABORTED,
+    FOLDER,
     REPETITION,
     SETTING,
     TEXT_BYTES_MAX,
@@ -189,5 +190,5 @@ def _looks_like_table(text: str) -> bool:
 
 
 def _missing_columns(text: str, options: Options) -> tuple[str, ...]:
-    names = {*parse_table(text, options.header).header, *options.named}
+    names = {*parse_table(text, options.header).header, *options.named, FOLDER}
     return tuple(dict.fromkeys(column for column in options.roles.fields if column not in names))

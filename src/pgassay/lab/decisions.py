@@ -77,11 +77,15 @@ _LAST_WORDS = (Kind.DECISION, Kind.FINISHED)
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision, as it is journalled, and the primary's effects that it looked at (none inside a block)."""
+    """A decision, as it is journalled, and the primary's effects that it looked at (none inside a block).
+
+    `study` is as the run's rule judges it from here on.
+    """
 
     decision: Decision
     written: Written
     effects: tuple[Effect, ...]
+    study: Study
 
 
 def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decided:
@@ -107,7 +111,7 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
     decision = next_decision(study, header.seed, history, verdicts)
     used_s = history.elapsed_s - preparation_s(entries)
     line = replace(line, budget_used_s=round(used_s, 3))
-    return Decided(decision, _worded(decision, line, _next_number(trials)), effects)
+    return Decided(decision, _worded(decision, line, _next_number(trials)), effects, study)
 
 
 def _verdicts(
@@ -188,12 +192,12 @@ def extension_of(
     horizon = Horizon(*fixed) if fixed else fixed_before(study) if header.rule < FROM_RULE else None
     now = ruled_so_far(study, header, entries)
     least, most = blocks or (now.design.blocks_min, now.design.blocks_max)
-    if blocks is None and more_s is not None:
+    last = None if horizon is None else reach(header.rule, horizon)
+    if blocks is None and more_s is not None:  # the time ends it, not a number of blocks
         block_s = history.block_s(tuple(arm.name for arm in in_play(study, history)))
         fit = int(more_s / block_s + NEARLY) if block_s > 0.0 else 1
-        most = max(most, history.block + max(1, fit))
-    if horizon is not None:
-        last = reach(header.rule, horizon)
+        most = last or max(most, history.block + max(1, fit))
+    if last is not None:
         if history.block >= last or (blocks is not None and most > last):
             raise UsageError(
                 f"the looks at this run's figures are planned for at most {last} blocks, and {history.block} are done",

@@ -277,7 +277,7 @@ def conduct(
         finally:
             remember_lengths(resolved, loop.trials, making_s(run.journal.entries))
         if not ended:
-            run.interrupted("reboot between blocks")
+            run.interrupted(directory.REBOOT)
     return ended
 
 
@@ -293,7 +293,7 @@ def journalled(run: RunDirectory) -> Iterator[None]:
             yield
         except KeyboardInterrupt as asked:
             if not run.finished:
-                run.interrupted(directory.STOPPED if isinstance(asked, StopAsked) else "signal")
+                run.interrupted(directory.STOPPED if isinstance(asked, StopAsked) else directory.SIGNAL)
             raise
         except RecordError:
             raise

@@ -26,6 +26,7 @@ from pgassay.record.journal import Kind
 from pgassay.record.trials import Staging
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
+from pgassay.study.model import Study
 
 
 class Watcher:
@@ -42,6 +43,9 @@ class Watcher:
 
     def trial_finished(self, record: TrialRecord) -> None:
         """The trial is committed, with this record."""
+
+    def ruled(self, study: Study) -> None:
+        """The pace of the first blocks fixed how many there may be: the study with that number."""
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         """The estimates so far, before the next decision."""
@@ -104,6 +108,8 @@ class RunLoop:
 
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
+        if decided.written.horizon:
+            self.watcher.ruled(decided.study)
         if decided.effects:
             self.watcher.estimated(decided.effects, decided.written.clock_s)
         with self.resolved.site.held():

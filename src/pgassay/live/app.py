@@ -46,8 +46,6 @@ from pgassay.errors import PgassayError
 from pgassay.live import stream
 from pgassay.live.access import FOREIGN_ORIGIN, Guard, policy
 from pgassay.live.catalogue import (
-    FINISHED,
-    INTERRUPTED,
     OPEN,
     PAGE,
     WORDS_MAX,
@@ -68,6 +66,7 @@ from pgassay.report.environments import Fact, drawing, hosts_of, settings_of, si
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.report.page import DATA, embedded, shown_text
+from pgassay.study.model import ALTERNATE
 
 FIGURE = "difference"
 
@@ -338,6 +337,12 @@ class _Site:
         )
         self._catalogue.refresh()
         found = self._catalogue.search(query)
+        states = {
+            run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
+            if run.state == OPEN
+            else run.state
+            for run in found.runs
+        }
         kept = {name: value for name, value in asked.items() if name != "page" and value}
         last = max(1, -(-found.total // PAGE))
         turns = {
@@ -351,24 +356,19 @@ class _Site:
             root=str(self._catalogue.root),
             found=found,
             query=query,
-            states={
-                run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
-                if run.state == OPEN
-                else run.state
-                for run in found.runs
-            },
-            answers=self._answered(found.runs),
+            states=states,
+            answers=self._answered(found.runs, states),
             choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
             turns=turns,
             first=PAGE * (query.page - 1) + 1,
             filtered=bool(kept),
         )
 
-    def _answered(self, runs: Sequence[Listed]) -> Mapping[str, str]:
+    def _answered(self, runs: Sequence[Listed], states: Mapping[str, str]) -> Mapping[str, str]:
         """What each run that ended found, by identity; what a look has no time for comes with the next one."""
         until_s = time.monotonic() + _ANSWERS_S
         for run in runs:
-            if run.state in (FINISHED, INTERRUPTED) and run not in self._answers and time.monotonic() < until_s:
+            if states[run.identity] != RUNNING and run not in self._answers and time.monotonic() < until_s:
                 self._answers[run] = answer_of(self._catalogue.root / run.path)
         return {run.identity: self._answers.get(run, "") for run in runs}
 
@@ -393,14 +393,17 @@ class _Site:
         """The page of a run that goes on."""
         known, path = self._run(request)
         arms: Sequence[str] = ()
+        in_turns = False
         with suppress(Exception):  # the events say what is wrong with it
-            arms = [arm.name for arm in Run.open(path, leave_out=True).asked.arms]  # the order of their colours
+            study = Run.open(path, leave_out=True).asked
+            arms = [arm.name for arm in study.arms]  # the order of their colours
+            in_turns = study.design.pairing == ALTERNATE
         return shown(
             "live",
             drawn=True,
             run=known,
             writing=self._writing,
-            specifications={ROWS: stream.seconds(arms)},
+            specifications={ROWS: stream.seconds(arms, in_turns=in_turns)},
             stop_file=path / directory.STOP_FILE,
         )
 

@@ -21,7 +21,7 @@ from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from pgassay.report.headline import headline_of, machine
+from pgassay.report.headline import headline_of, machine, versions
 from pgassay.report.words import sentence
 
 Answer = TypeVar("Answer")
@@ -31,7 +31,7 @@ PAGE = 100
 DEPTH_MAX = 6
 WORDS_MAX = 32
 """Of a search; SQLite's expressions have a limit, too."""
-_VERSION = 1
+_VERSION = 2
 """Of the index's form; one of another form is made again."""
 _COLUMNS = "identity, path, study, title, started_utc, versions, host, state, trials, blocks, why"
 _TABLE = f"""
@@ -96,10 +96,11 @@ def listed(root: Path, path: str) -> Listed:
 
 def _read(known: Listed, run: Run) -> Listed:
     last = run.journal[-1].kind
-    named = (each.data.get("block") for each in run.journal)
+    committed = {each.data.get("number") for each in run.journal if each.kind == Kind.TRIAL_COMMITTED}
+    begun = (each.data for each in run.journal if each.kind == Kind.TRIAL_STARTED)
+    named = (each.get("block") for each in begun if each.get("number") in committed)
     blocks = [each for each in named if isinstance(each, int) and each <= len(run.journal)]  # each has a line at least
     study, place = run.study.get("study", {}), run.host.get("place", {})
-    servers = [each for each in run.host.get("postgres", []) or [] if isinstance(each, Mapping)]
     # Machines that look alike are distinguished by the record's own name for them.
     name = str(place.get("host", ""))[:_HOST_LETTERS] if isinstance(place, Mapping) else ""
     return replace(
@@ -107,10 +108,10 @@ def _read(known: Listed, run: Run) -> Listed:
         study=run.header.study,
         title=str(study.get("title", "")) if isinstance(study, Mapping) else "",
         started_utc=run.header.started_utc,
-        versions=tuple(sorted({str(each.get("version", "")) for each in servers} - {""})),
+        versions=tuple(sorted(versions(run.host))),
         host=" · ".join(filter(None, (machine(run.host), name))),
         state={Kind.FINISHED.value: FINISHED, Kind.INTERRUPTED.value: INTERRUPTED}.get(last, OPEN),
-        trials=sum(each.kind == Kind.TRIAL_COMMITTED for each in run.journal),
+        trials=len(committed),
         blocks=max(blocks, default=0),
     )
 

@@ -215,14 +215,17 @@ def event(name: str, value: object) -> bytes:
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(values(finite(value))))
 
 
-def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
-    """Lines by second, a panel each for what is known of the trial, `arms` as the report colours them; rows: `ROWS`."""
+def seconds(arms: Sequence[str], *, in_turns: bool) -> Mapping[str, Any]:
+    """Lines by second, a panel each for what is known of the trial, `arms` as the report colours them; rows: `ROWS`.
+
+    Of servers that take turns nobody counts backends.
+    """
     import altair as alt
 
     from pgassay.report import charts
 
     def lines(chosen: str, scale: Any, columns: int = 1) -> Any:
-        """Of the panels that an expression chooses, with a scale of colours and a legend of their own."""
+        """The panels that an expression chooses, with a scale of colours and a legend of their own."""
         return (
             alt.Chart()
             .transform_filter(chosen)
@@ -233,18 +236,15 @@ def seconds(arms: Sequence[str]) -> Mapping[str, Any]:
                 color=alt.Color("series:N", title=None, scale=scale,
                                 legend=alt.Legend(orient="top", columns=columns, labelLimit=300)),
             )
+            .properties(height=_PANEL_PX, width=charts.WIDTH)
+            .facet(data=alt.NamedData(name=ROWS), row=charts.panels("panel", PANELS))
+            .resolve_scale(y="independent")
         )  # fmt: skip
 
     shades = [PALETTE[place % len(PALETTE)] for place in range(len(arms))]
     backends = f"datum.panel == '{PANELS[-1]}'"
-    layers = alt.layer(
-        lines(f"!({backends})", alt.Scale(domain=list(arms), range=shades)),
-        lines(backends, alt.Scale(domain=list(WAITS), range=list(PALETTE[: len(WAITS)])), columns=4),
-    )
-    figure = (
-        layers.resolve_scale(color="independent")
-        .properties(height=_PANEL_PX, width=charts.WIDTH)
-        .facet(data=alt.NamedData(name=ROWS), row=charts.panels("panel", PANELS))
-        .resolve_scale(y="independent")
-    )
+    figure = lines(f"!({backends})", alt.Scale(domain=list(arms), range=shades))
+    if not in_turns:
+        waits = lines(backends, alt.Scale(domain=list(WAITS), range=list(PALETTE[: len(WAITS)])), columns=4)
+        figure = alt.vconcat(figure, waits).resolve_scale(color="independent")
     return {**charts.specified(figure), "description": "What the trial does, second by second"}

@@ -275,7 +275,10 @@ def check(load: PlayedLoad, runner: Runner) -> None:
 
 def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
     """What a log has to be played; nothing is connected. Raises `UsageError` for one that cannot be played."""
-    hint = "log_min_duration_statement = 0 logs what a replay needs; load.log_prefix is the log_line_prefix"
+    hint = (
+        "load.log_prefix must be the log_line_prefix that the log was written with, and log_min_duration_statement = 0"
+        " logs what a replay needs"
+    )
     return LogFacts.of(json.loads(_checked(log, runner, hint)))
 
 

@@ -133,16 +133,6 @@ TRAVELS_BYTES = 64 << 20
 _NAMED = 3
 _ABORTED = "25P02"
 """SQLSTATE of a call in a transaction that an earlier one has aborted: it has no cause of its own."""
-_LEFT_OUT = {
-    "commands": "calls of commands that are not played, or of sessions without a name",
-    "without_parameters": "calls whose parameters were not logged",
-    "half_calls": "calls of transactions that begin before the log",
-    "calls_beyond": "calls of sessions beyond load.sessions",
-    "unread": "records that cannot be read",
-    "foreign": "records in another language than English",
-    "doubtful": "statements that may not be whole",
-    "torn": "logs whose last record may not be whole",
-}
 _TEXT_MAX = 80
 
 RESPONSES: tuple[Response, ...] = (
@@ -243,7 +233,7 @@ def series(played: Slice, source: str, offset_ns: int, closed_ns: int) -> tuple[
 
 
 def described(written: bytes, result: LoadResult) -> str:
-    """A replay in a few lines: what was played and how late, what failed here alone, what of the log was left out."""
+    """A replay in a few lines: what was played and how late, and what failed here alone."""
     found = json.loads(written)
     failures = [{**failure, "text": each["text"]} for each in found["statements"] for failure in each["failures"]]
     failed = sum(each["count"] for each in failures)
@@ -258,11 +248,6 @@ def described(written: bytes, result: LoadResult) -> str:
     ]
     worst = sorted((each for each in failures if each["code"] != _ABORTED), key=lambda each: -each["count"])
     lines += ["  {count} with {code} ({message}) in {text}".format(**each) for each in worst[:_NAMED]]
-    lines += [
-        f"  left out: {count} {_LEFT_OUT[name]}"
-        for name, count in found["left_out"].items()
-        if count and name in _LEFT_OUT
-    ]
     return "\n".join(lines) + "\n"
 
 

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 STOP_FILE = "stop"
 STOPPED = "asked to stop after a block"
 """What the journal then says."""
+ASKED = frozenset((STOPPED, SIGNAL := "signal", REBOOT := "reboot between blocks"))
+"""What it says of a run that somebody ended early; any other reason is a fault."""
 
 
 def ask_to_stop(run: Path) -> None:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.numbers import per_cent
+from pgassay.record import replayed
 from pgassay.record.journal import Entry, Kind
 from pgassay.record.values import TrialRecord
 from pgassay.report import drives, power_cuts, regimes, statements, turns, words
@@ -102,7 +103,7 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     # Where power was cut, the section on power cuts says what became of each treatment.
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
-    found += [*findings.remarks, disturbance(trials), drives.late_logs(trials)]
+    found += [unplayed(findings), *findings.remarks, disturbance(trials), drives.late_logs(trials)]
     found += [*turns.busy(trials), *turns.carried_over(findings), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(regimes.order(findings.study))
@@ -188,6 +189,14 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",
     )
+
+
+def unplayed(findings: "Findings") -> str:
+    """What the replays left out of their log, of each kind the most of any trial; empty where they played it all."""
+    most: Counter[str] = Counter()
+    for trial in findings.trials:
+        most |= Counter(replayed.left_out(findings.run, trial.number))
+    return f"left out of the log that is played: {'; '.join(phrases)}" if (phrases := replayed.phrases(most)) else ""
 
 
 def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

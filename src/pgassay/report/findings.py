@@ -28,6 +28,7 @@ from pgassay.analysis.steadiness import TrialCourse
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, imported_verdict, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
+from pgassay.record import directory
 from pgassay.record.errors import damaged
 from pgassay.record.formats import IMPORTED
 from pgassay.record.journal import Kind, Step, decisions_in, extended_in, horizon_in
@@ -263,6 +264,8 @@ class Findings:
         """Effects on one response with their verdicts, their intervals as in `effects`."""
         found = []
         for effect in self.effects(response):
+            if self._fault:
+                effect = replace(effect, refused=self._fault)
             baseline = effect.place._replace(treatment=self.baseline)
             if not effect.refused and baseline in self.failures:  # nothing to compare with, however well it ran
                 effect = replace(effect, refused=f"the baseline failed: {cause(self.trials, baseline)}")
@@ -396,9 +399,18 @@ class Findings:
         """Why arms failed in each of their trials that nothing disturbed, by place."""
         return failures(self.trials)
 
+    @property
+    def _fault(self) -> str:
+        """What ended the run before its first trial was measured; empty for a run that was asked to end, and others."""
+        last = self.run.journal[-1]
+        reason = str(last.data.get("reason", ""))
+        return reason if last.kind == Kind.INTERRUPTED and not self.trials and reason not in directory.ASKED else ""
+
     @cached_property
     def unmeasured(self) -> str:
         """Why there is nothing to compare, as a clause with the server's words; empty where anything was compared."""
+        if self._fault:
+            return f"nothing was measured: {self._fault}"
         lost = self.failures.keys()
         places = [each.effect.place for each in self.verdicts] or self._places
         pairs = [(place._replace(treatment=self.baseline), place) for place in places]

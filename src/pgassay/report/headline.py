@@ -23,7 +23,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
-from pgassay.record.journal import Kind as Entry
+from pgassay.record.directory import holder
 from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, statements, words
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
@@ -44,7 +44,7 @@ from pgassay.report.answer import (
 )
 from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
-from pgassay.report.trials import of_regime
+from pgassay.report.trials import median_s
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -133,7 +133,7 @@ def case_of(findings: "Findings") -> Case:
         imported=bool(findings.imported),
         finished=findings.finished,
         extensible=extensible(findings),
-        interrupted=findings.run.journal[-1].kind == Entry.INTERRUPTED,
+        interrupted=not findings.finished and holder(findings.run.path) is None,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
         full_speed=_full_speed(findings),
@@ -332,23 +332,27 @@ def _then(findings: "Findings") -> str:
 
 def facts(findings: "Findings") -> Facts:
     """The line of facts."""
-    windows = of_regime(findings.trials, "window_s")
-    known = findings.run.host.get("postgres")  # of every server under test: `15.18`
-    servers = known if isinstance(known, list) else []
-    texts = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
-    numbers = (text.partition("(PostgreSQL) ")[2].split(" ")[0] for text in texts)
     return Facts(
-        postgresql=list(dict.fromkeys(number for number in numbers if number)),
+        postgresql=versions(findings.run.host),
         machine="" if findings.imported else machine(findings.run.host),
         date="" if findings.imported else findings.run.header.started_utc[:10],
         load=_sizes(findings),
-        window_s=median(windows) if windows else None,
+        window_s=median_s(findings.trials, "window_s"),
         blocks=findings.blocks,
         trials=len(findings.trials),
         discarded=len(findings.discarded),
         source="imported" if findings.imported else "",
         hosts=len({trial.host for trial in findings.trials if trial.host}),
     )
+
+
+def versions(host: Mapping[str, Any]) -> Sequence[str]:
+    """`15.18`, of every server under test."""
+    known = host.get("postgres")
+    servers = known if isinstance(known, list) else []
+    texts = [str(each.get("version", "")) for each in servers if isinstance(each, Mapping)]
+    numbers = (next((word for word in text.split() if word[0].isdigit()), "") for text in texts)
+    return list(dict.fromkeys(filter(None, numbers)))
 
 
 def machine(host: Mapping[str, Any]) -> str:

@@ -54,7 +54,7 @@ class Remaining:
     """
 
     def __init__(self, study: Study) -> None:
-        self._design = study.design
+        self.design = study.design
         self._arms = len(study.arms)
         self._lengths_s: list[float] = []
         self.used_s = 0.0
@@ -78,8 +78,8 @@ class Remaining:
     @property
     def left_s(self) -> float:
         """Seconds at most, by the blocks and by the budget; infinite while nothing is known of either."""
-        trials = self._arms * (self._design.blocks_max - self._block) + max(0, self._arms - self._in_block)
-        lengths_s, budget_s = self._lengths_s, self._design.budget_s
+        trials = self._arms * (self.design.blocks_max - self._block) + max(0, self._arms - self._in_block)
+        lengths_s, budget_s = self._lengths_s, self.design.budget_s
         by_blocks = trials * sum(lengths_s) / len(lengths_s) if lengths_s else inf
         return by_blocks if budget_s is None else min(by_blocks, max(0.0, budget_s - self.used_s))
 
@@ -149,6 +149,11 @@ def middle(values: Iterable[float | None]) -> float | None:
     """The median of what is known; None where nothing is."""
     known = [value for value in values if value is not None]
     return median(known) if known else None
+
+
+def median_s(trials: Iterable[TrialRecord], name: str) -> float | None:
+    """The median of a time of the trials' regimes: `window_s`, `warmup_s`; None where no trial has it."""
+    return middle(of_regime(trials, name))
 
 
 def of_regime(trials: Iterable[TrialRecord], name: str) -> list[float]:

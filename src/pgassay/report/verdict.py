@@ -15,7 +15,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
 from pgassay.design.stopping import family
 from pgassay.report import costs, curves, decide, power_cuts, regimes, words
-from pgassay.report.answer import joined, phrase_of
+from pgassay.report.answer import joined, not_judged, phrase_of
 from pgassay.report.headline import changes
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import (
@@ -33,7 +33,7 @@ from pgassay.report.section import (
     VerdictRow,
     Verdicts,
 )
-from pgassay.report.trials import middle, of_regime
+from pgassay.report.trials import median_s
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Scale, Status
 
@@ -109,8 +109,9 @@ def _basis(findings: "Findings") -> Iterator[str]:
         effect = judged.effect
         once = findings.imported or (study.design.horizon or study.design.blocks_max) <= FIRST_LOOK
         looks = "" if once else ", valid although the data were looked at after every block"
-        level = per_cent(effect.level)
-        yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
+        if not all(map(not_judged, findings.verdicts)):
+            level = per_cent(effect.level)
+            yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
             yield (
                 f"effects are taken within blocks, where {regimes.order(study)}; the load program's own"
@@ -131,8 +132,7 @@ def _regime(findings: "Findings") -> Iterator[str]:
     if findings.trials and not findings.imported:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
-        last = findings.trials[-1:]
-        window, warmup = (words.duration(middle(of_regime(last, name))) for name in ("window_s", "warmup_s"))
+        window, warmup = (words.duration(median_s(findings.trials, name)) for name in ("window_s", "warmup_s"))
         yield (
             f"window {window} after a warm-up of {warmup}; cache:"
             f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"

@@ -153,8 +153,17 @@ impl Plan {
                 Err(error) => return Err(PlayerError::System("cannot read the log", error)),
             }
         }
-        let mut plan = found.plan()?;
         let tally = reader.tally();
+        let mut plan = found.plan().map_err(|error| match given.prefixes.first() {
+            Some(prefix) if tally.unread * 2 > tally.records => {
+                PlayerError::Specification(format!(
+                    "the log's lines do not begin with log_line_prefix \"{}\": {}",
+                    prefix.trim_end(),
+                    tally.first_unread
+                ))
+            }
+            _ => error,
+        })?;
         plan.left_out.unread = tally.unread;
         plan.left_out.foreign = tally.foreign;
         plan.left_out.doubtful = tally.doubtful;
