@@ -189,12 +189,12 @@ def test_a_run_that_stops_inside_an_advice_names_the_command_that_goes_on_with_t
 ) -> None:
     """By the hint of the run alone, `pgassay resume`, the screening would end, and the search would never go on."""
 
-    def run(self: RealLaboratory, written: WrittenStudy, path: Path) -> None:
+    def run_study(written: WrittenStudy, path: Path, *options: object) -> None:
         make_run(path, finished=False)
         with journalled(RunDirectory.open(path)):
             raise PgassayError("could not free /dev/loop1: device busy")
 
-    monkeypatch.setattr(RealLaboratory, "_run", run)
+    monkeypatch.setattr("pgassay.advise.laboratory.run_study", run_study)
     space = space_of(settings_of({}, ["jit"]), Machine(8 << 30, 2), {})
     laboratory = RealLaboratory(
         tmp_path, Question({"driver": "pgbench"}, "tps"), space, BenchOptions(), lambda study: nullcontext(Watcher())

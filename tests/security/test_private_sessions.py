@@ -4,7 +4,9 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
+import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
@@ -63,6 +65,28 @@ def shown(endpoint: Endpoint) -> tuple[object, ...]:
         return tuple(row)
     finally:
         session.close()
+
+
+def test_two_sessions_do_not_open_at_once_where_a_variable_is_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second would find nothing set, and the first would set it again while the second opens."""
+    monkeypatch.setenv("PGTZ", "Nowhere/Land")
+    inside, second = Event(), Event()
+
+    def connect(*_: object, **__: object) -> bool:
+        if inside.is_set():
+            second.set()
+            return False
+        inside.set()
+        return second.wait(1.0)
+
+    monkeypatch.setattr(psycopg, "connect", connect)
+    endpoint = Endpoint(Path("/tmp/s"), 5432, "postgres", "postgres")
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(endpoint.connect)
+        assert inside.wait(60)
+        pool.submit(endpoint.connect)
+        assert not first.result(), "both were inside"
+    assert second.is_set()
 
 
 def test_what_leads_to_a_users_own_server_is_theirs(monkeypatch: pytest.MonkeyPatch) -> None:

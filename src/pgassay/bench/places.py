@@ -151,15 +151,14 @@ _OUT = threading.Lock()
 
 @contextmanager
 def _without_variables() -> Iterator[None]:
-    if not any(name in os.environ for name in _BY_VARIABLE_ALONE):
-        yield
-        return
-    with _OUT:
-        kept = {name: os.environ.pop(name) for name in _BY_VARIABLE_ALONE if name in os.environ}
-        try:
-            yield
-        finally:
-            os.environ.update(kept)
+    with _OUT:  # looked at in here: while another session has them out, they seem not to be set
+        if kept := {name: os.environ.pop(name) for name in _BY_VARIABLE_ALONE if name in os.environ}:
+            try:
+                yield
+            finally:
+                os.environ.update(kept)
+            return
+    yield
 
 
 def _quoted(text: str) -> str:

@@ -103,9 +103,8 @@ def write(
 ) -> PreparedQuestion:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
     is the load where a log is played in their place, `pace` one of `question.PACES`. The server's max_connections is
-    left out if it is below the `connections` that the load needs.
-
-    `installations` are the PostgreSQLs that will serve, the baseline's first; each loads the data by itself.
+    left out if it is below the `connections` that the load needs. `installations` are the PostgreSQLs that will serve,
+    the baseline's first; each loads the data by itself.
 
     Raises `UntrustedError` for a capture of another account, `CaptureError` for one that has no data, whose tables
     need extensions that are not here, or of which too little can be played.

@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
     kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; synthetic: from statistics; none"
     add("--data", metavar="KIND", help=kinds)
+    restore = "a program of yours that restores a base backup into the empty directory %%p: the server's files"
+    add("--restore-command", metavar="WORDS", help=restore)
     add(
         "--checkpoint",
         choices=("spread", "fast"),
@@ -114,18 +116,26 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     from pgassay.capture import physical
 
     text = arguments.data
-    if text is not None and text.startswith(f"{physical.BACKUP}:"):
+    if arguments.restore_command is not None:
+        if text is not None:
+            raise excluded("--restore-command", "--data")
+        wish = physical.FilesRequest(physical.RESTORED, command=physical.words_of(arguments.restore_command))
+    elif text is not None and text.startswith(f"{physical.BACKUP}:"):
         wish = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
         wish = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
-        raise UsageError(f'--data cannot be "{text}"', "it takes dump, synthetic, none, basebackup, or backup:DIR")
-    if arguments.no_literals:
         raise UsageError(
-            f"--no-literals and --data {text} exclude each other:"
-            " the server's files hold every value, of all databases",
+            f'--data cannot be "{text}"',
+            "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
+            " fills a directory by a program of yours",
+        )
+    if arguments.no_literals:
+        option = "--restore-command" if text is None else f"--data {text}"
+        raise UsageError(
+            f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
             "--data synthetic captures no value of yours",
         )
     return wish.kind, wish

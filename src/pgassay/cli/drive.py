@@ -36,6 +36,7 @@ _MADE = (DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
+_ERASURES = ("discard", "format", "crypto", "sanitize", "none")
 
 BLOCKS = 5
 """The least of which a study makes a verdict; each brings a load of its own."""
@@ -97,8 +98,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("name", metavar="/dev/NAME", help="a device with nothing on it that pgassay did not make")
     prepare.add_argument("--i-own", metavar="/dev/NAME", help="its name again: allow pgassay to overwrite it")
     prepare.add_argument(
-        "--erase", choices=("discard", "none"), default="discard", metavar="HOW",
-        help="first give up its contents: discard, none; default: discard",
+        "--erase", choices=_ERASURES, default=_ERASURES[0], metavar="HOW",
+        help=f"first give up its contents: {', '.join(_ERASURES)} (the middle three by nvme-cli); default: discard",
     )  # fmt: skip
     prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")

@@ -30,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--prometheus", action="store_true", help="Prometheus' text format: a metric a response, a sample a trial"
     )
     form.add_argument(
+        "--as",
+        dest="form",
+        choices=("cache-csv",),
+        help="cache-csv: the published table of the study cache, column for column",
+    )
+    form.add_argument(
         "--capsule", type=Path, metavar="FILE", help="write the whole run there: record, study, scripts, report"
     )
     parser.add_argument(
@@ -43,9 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write all trials; returns the exit status. Raises `RecordError`, and `UsageError` for two forms at once."""
-    from pgassay.record.export import write_csv, write_json, write_prometheus
+    from pgassay.record.export import write_cacheprobe_csv, write_csv, write_json, write_prometheus
 
     write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv
+    if arguments.form is not None:
+        write = write_cacheprobe_csv
     if arguments.capsule is not None:
         if arguments.out is not None:
             raise excluded("--capsule", "--out")

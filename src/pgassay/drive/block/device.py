@@ -37,14 +37,16 @@ from pgassay.drive.block.kernel import (
 )
 from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
+    Erasure,
     Overwritten,
     Proof,
     RawDevice,
     Tell,
-    discard,
+    erase,
     overwrite,
     precondition,
     prove,
+    require_erasable,
     require_trimmable,
     tell_nobody,
     trim,
@@ -267,7 +269,7 @@ class Preparation:
     `trim`: is afterwards trimmed what its new file system does not use? That is nearly all of it.
     """
 
-    discard: bool
+    erase: Erasure
     compressed_to: float
     drive_writes: int
     proof_bytes: int
@@ -276,9 +278,9 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was done to a device. `not_discarded` says why it was not; `label` is what its file system is called now."""
+    """What was done to a device. `not_erased` says why it was not; `label` is what its file system is called now."""
 
-    not_discarded: str
+    not_erased: str
     proof: Proof
     overwritten: Overwritten
     label: str
@@ -293,20 +295,24 @@ def prepare(
     pause: Callable[[float], None],
     tell: Tell,
 ) -> Prepared:
-    """Discard, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
+    """Erase, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
 
     Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
     to one that is refused. One that was written to stays marked as ours.
     """
     require_ours(device, runner)
     filesystem = Filesystem()
-    filesystem.require_room(size_bytes(device))
+    whole = size_bytes(device)
+    filesystem.require_room(whole)
+    require_erasable(device, wanted.erase, runner)
     if wanted.trim:
         require_trimmable(device, "--trim")
     read = counters or (dict)
     label = OWN_LABEL
     try:
-        not_discarded = discard(device, runner) if wanted.discard else "not asked for"
+        not_erased = erase(
+            device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
+        )
         with RawDevice(device, wanted.compressed_to) as raw:
             proof = prove(raw, read, pause, wanted.proof_bytes, tell)
             raw.fill(tell)
@@ -324,7 +330,7 @@ def prepare(
                 trim(point, runner)
             finally:
                 kernel.unmount(point)
-    return Prepared(not_discarded, proof, found, label)
+    return Prepared(not_erased, proof, found, label)
 
 
 def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
