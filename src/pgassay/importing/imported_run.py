@@ -27,6 +27,7 @@ from pgassay.record.linted import SAID
 from pgassay.record.values import UNKNOWN_TIME_NS, LevelRecord, TrialRecord
 from pgassay.study import document
 from pgassay.study.parsing import parse_recorded
+from pgassay.study.quantities import BLOCKS_MAX
 from pgassay.study.responses import Status
 
 LABEL = "imported, not measured by pgassay"
@@ -129,7 +130,7 @@ def import_files(
             primary=primary,
             secondary=[name for name in names if name in measured and name != primary],
             baseline=question.baseline,
-            blocks=max(numbers),
+            blocks=min(max(numbers), BLOCKS_MAX),
             resolution=question.resolution,
         )
         parse_recorded("imported", made)  # a resolution or a name that no report could read is refused now

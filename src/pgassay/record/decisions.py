@@ -7,13 +7,17 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from pgassay.record.errors import DamagedError, RecordError
 from pgassay.record.journal import FILE, Entry, Kind
 from pgassay.record.values import Count, Seconds
+from pgassay.study.quantities import BLOCKS_MAX
+
+Blocks = Annotated[int, msgspec.Meta(ge=0, le=2 * BLOCKS_MAX)]
+"""A run may be extended to twice the blocks of its study."""
 
 
 class Step(StrEnum):
@@ -46,8 +50,8 @@ class Decision:
     block: Count = 0
     attempt: Count = 0
     reason: str = ""
-    stage: Count = 0
-    horizon: Count = 0
+    stage: Blocks = 0
+    horizon: Blocks = 0
     """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
     arms: tuple[str, ...] = ()
 
@@ -84,8 +88,8 @@ class Extended:
     """The data of an `extended` line: a run goes on to this number of blocks, or until this budget is used, whichever
     comes first. `budget_s` counts from the run's start as `Decision.budget_used_s` does, with what was prepared."""
 
-    blocks_min: Count
-    blocks_max: Count
+    blocks_min: Blocks
+    blocks_max: Blocks
     budget_s: Seconds | None
 
 

@@ -10,6 +10,9 @@ from pgassay.errors import UsageError
 from pgassay.study.tables import unknown_key, wrong_type
 from pgassay.study.units import parse_time_s
 
+BLOCKS_MAX = 1000
+"""More blocks than any study needs. The critical values of the looks at so many take seconds to compute."""
+
 
 def typed(value: object) -> str:
     """A TOML value as the text that a user would type: `true` is `on`, numbers and strings as they are."""
@@ -47,7 +50,7 @@ def blocks(value: object) -> tuple[int, int]:
             raise _bad_blocks(value) from None
     if isinstance(low, bool) or isinstance(high, bool) or not isinstance(low, int) or not isinstance(high, int):
         raise _bad_blocks(value)
-    if not 1 <= low <= high:
+    if not 1 <= low <= high <= BLOCKS_MAX:
         raise _bad_blocks(value)
     return low, high
 
@@ -68,4 +71,4 @@ def _bad_share(where: str, value: object) -> UsageError:
 
 def _bad_blocks(value: object) -> UsageError:
     """A number of blocks that cannot be."""
-    return UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX, not {value!r}")
+    return UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX <= {BLOCKS_MAX}, not {value!r}")
