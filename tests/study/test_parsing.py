@@ -111,6 +111,7 @@ def test_a_switch_is_written_as_postgresql_does() -> None:
         ({"design": {"baseline": {"table.fillfactor": 90}}}, "is not one of the treatments", "table.fillfactor=75"),
         ({"design": {"resolution": "200%"}}, "must be a share", ""),
         ({"design": {"blocks": {"min": 9, "max": 3}}}, "1 <= MIN <= MAX", ""),
+        ({"design": {"blocks": 10**18}}, "MAX <= 1000", ""),
         ({"design": {"seed": "x"}}, "must be a whole number", ""),
         ({"design": {"seed": -1}}, "must be a whole number from 0 on", ""),
         ({"fixed": {"table.fillfactor": 90}}, "is in [factors] and in [fixed]", "varied or held"),

@@ -35,6 +35,7 @@ from pgassay.record.values import NO_VALUE, SHORT, UNKNOWN_TIME_NS, LevelRecord,
 from pgassay.study import document
 from pgassay.study.levels import Level, Place, label
 from pgassay.study.parsing import parse_recorded
+from pgassay.study.quantities import BLOCKS_MAX
 from pgassay.study.responses import Status
 
 _NS = 1_000_000_000
@@ -283,7 +284,7 @@ def import_files(
             primary=primary,
             secondary=[name for name in names if name in measured and name != primary],
             baseline=question.baseline,
-            blocks=max(numbers),
+            blocks=min(max(numbers), BLOCKS_MAX),
             resolution=question.resolution,
         )
         parse_recorded("imported", made)  # a resolution or a name that no report could read is refused now

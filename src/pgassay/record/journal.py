@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -22,9 +22,12 @@ from pgassay import untrusted
 from pgassay.record.disk import Disk
 from pgassay.record.errors import DamagedError, RecordError, as_record_error, damaged
 from pgassay.record.values import Count, Moment, Seconds
+from pgassay.study.quantities import BLOCKS_MAX
 
 FILE = "journal.jsonl"
 LINE_BYTES_MAX = 1 << 20
+Blocks = Annotated[int, msgspec.Meta(ge=0, le=2 * BLOCKS_MAX)]
+"""A run may be extended to twice the blocks of its study."""
 _CHECKSUM = b',"crc32":"'
 
 
@@ -250,8 +253,8 @@ class Decision:
     block: Count = 0
     attempt: Count = 0
     reason: str = ""
-    stage: Count = 0
-    horizon: Count = 0
+    stage: Blocks = 0
+    horizon: Blocks = 0
     """Blocks of the first stage of looks and of both, at the decision that fixes them; 0 at all others."""
     arms: tuple[str, ...] = ()
 
@@ -286,8 +289,8 @@ class Extended:
     """The data of an `extended` line: a run goes on to this number of blocks, or until this budget is used, whichever
     comes first. `budget_s` counts from the run's start as `Decision.budget_used_s` does, with what was prepared."""
 
-    blocks_min: Count
-    blocks_max: Count
+    blocks_min: Blocks
+    blocks_max: Blocks
     budget_s: Seconds | None
 
 

@@ -22,6 +22,10 @@ def wrong_type(where: str, key: str, expected: str, found: object) -> UsageError
     return UsageError(f'"{key}" in {where} must be {expected}, not {found!r}')
 
 
+BLOCKS_MAX = 1000
+"""More blocks than any study needs. The critical values of the looks at so many take seconds to compute."""
+
+
 def typed(value: object) -> str:
     """A TOML value as the text that a user would type: `true` is `on`, numbers and strings as they are."""
     if isinstance(value, bool):
@@ -58,8 +62,8 @@ def blocks(value: object) -> tuple[int, int]:
             low = int(first) if dots else min(5, high)
         except ValueError:
             low = high = None
-    if type(low) is not int or type(high) is not int or not 1 <= low <= high:
-        raise UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX, not {value!r}")
+    if type(low) is not int or type(high) is not int or not 1 <= low <= high <= BLOCKS_MAX:
+        raise UsageError(f"blocks must be a number or MIN..MAX with 1 <= MIN <= MAX <= {BLOCKS_MAX}, not {value!r}")
     return low, high
 
 
