@@ -16,7 +16,7 @@ from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Scale
-from tests.system.test_quick_studies import BUILT, STUDIES
+from tests.system.test_quick_studies import BUILT, STUDIES, VERSIONS
 
 SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
 
@@ -49,7 +49,7 @@ def test_the_cache_study_reboots_as_published_alone() -> None:
 
 
 def test_each_is_run_by_a_slow_test() -> None:
-    assert sorted([*STUDIES, *BUILT]) == sorted(builtin.names())
+    assert sorted([*STUDIES, *BUILT, *VERSIONS]) == sorted(builtin.names())
 
 
 @pytest.mark.parametrize("name", builtin.names())
