@@ -10,6 +10,7 @@ from pgassay.design.risk import UNSAFE
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.settings import mode_of, pinned_by_regime
+from pgassay.load.pgbench.options import OURS, PgbenchOptions, check_scripts, check_variables
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
@@ -202,6 +203,19 @@ def test_the_reasons_of_claims_name_responses_that_are_measured(name: str) -> No
     known = {study.primary, *study.secondary, *(response.name for response in Probes().responses)}
     for claim in study.claims:
         assert set(re.findall(r"\{([a-z0-9_]+)\}", claim.otherwise)) <= known, claim.text
+
+
+def test_each_script_of_ours_is_the_load_of_a_study_that_gives_its_variables_values() -> None:
+    used = set[str]()
+    for name, size in SIZED:
+        study = study_of(name, size)
+        for arm in study.arms:
+            load = setup_of(study, arm, every_factor()).load
+            if isinstance(load, PgbenchOptions):
+                check_scripts(load.scripts)
+                check_variables(load)
+                used |= {script.name for script in load.scripts}
+    assert used >= OURS.keys()
 
 
 def test_page_and_wal_block_are_crossed_in_every_size_of_wal_block() -> None:
