@@ -10,13 +10,14 @@ from pgassay.design.risk import UNSAFE
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.settings import mode_of, pinned_by_regime
+from pgassay.load.pgbench.options import OURS, PgbenchOptions, check_scripts, check_variables
 from pgassay.probe.registry import Probes
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Scale
-from tests.system.test_quick_studies import BUILT, STUDIES
+from tests.system.test_quick_studies import BUILT, STUDIES, VERSIONS
 
 SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
 
@@ -49,7 +50,7 @@ def test_the_cache_study_reboots_as_published_alone() -> None:
 
 
 def test_each_is_run_by_a_slow_test() -> None:
-    assert sorted([*STUDIES, *BUILT]) == sorted(builtin.names())
+    assert sorted([*STUDIES, *BUILT, *VERSIONS]) == sorted(builtin.names())
 
 
 @pytest.mark.parametrize("name", builtin.names())
@@ -202,6 +203,19 @@ def test_the_reasons_of_claims_name_responses_that_are_measured(name: str) -> No
     known = {study.primary, *study.secondary, *(response.name for response in Probes().responses)}
     for claim in study.claims:
         assert set(re.findall(r"\{([a-z0-9_]+)\}", claim.otherwise)) <= known, claim.text
+
+
+def test_each_script_of_ours_is_the_load_of_a_study_that_gives_its_variables_values() -> None:
+    used = set[str]()
+    for name, size in SIZED:
+        study = study_of(name, size)
+        for arm in study.arms:
+            load = setup_of(study, arm, every_factor()).load
+            if isinstance(load, PgbenchOptions):
+                check_scripts(load.scripts)
+                check_variables(load)
+                used |= {script.name for script in load.scripts}
+    assert used >= OURS.keys()
 
 
 def test_page_and_wal_block_are_crossed_in_every_size_of_wal_block() -> None:

@@ -37,6 +37,7 @@ pytestmark = [pytest.mark.system, pytest.mark.slow]
 
 STUDIES: dict[str, tuple[str, ...]] = {
     "cache": (),
+    "checksums": ("--set", "load.duration=3s"),
     "commit-safety": ("--set", "load.duration=6s", "--set", "load.cuts=3"),
     "cores": (
         *("--set", "load.duration=3s", "--set", "load.scale=8"),
@@ -51,8 +52,12 @@ STUDIES: dict[str, tuple[str, ...]] = {
         *("--levels", "load.scenario=oltp_update_non_index"),
     ),
     "fillfactor-sysbench": ("--set", "load.duration=2s"),
+    "full-page-writes": ("--set", "load.duration=4s", "--levels", "load.scale=5"),
+    "group-commit": ("--set", "load.duration=4s"),
     "power-cut": ("--set", "load.duration=10s", "--set", "load.cuts=4"),
+    "random-page-cost": (),
     "recovery-time": ("--set", "load.duration=8s", "--set", "load.cuts=2"),
+    "toast-compression": ("--set", "load.duration=2s"),
     "tpcc-fillfactor": (
         *("--set", "load.duration=4s"),
         *("--levels", "table.fillfactor=100,50", "--levels", "load.warehouses=1"),
@@ -73,6 +78,12 @@ BUILT: dict[str, tuple[str, ...]] = {
 }
 """Those whose PostgreSQLs are built: with what shortens a block, and leaves pages of 4 and 8 kB or WAL blocks of 8 and
 64 kB."""
+VERSIONS: dict[str, tuple[str, ...]] = {
+    "io-method": ("18",),
+    "keys": ("18",),
+    "versions": ("17", "18"),
+}
+"""Those whose PostgreSQLs are built because of their version, with the versions that their quick size has."""
 BUILDS_S = 1800.0
 """For three builds and a block, on a machine that has other work."""
 FILESYSTEM, DEVICE_BYTES = "xfs", 24 << 30
@@ -148,6 +159,24 @@ def ours() -> Builder:
     except PgassayError as error:
         pytest.skip(f"no PostgreSQL can be built here: {error.message}")
     return found
+
+
+@pytest.mark.parametrize("name", VERSIONS)
+@pytest.mark.timeout(BUILDS_S + 60)
+def test_nearly_all_trials_of_a_quick_study_of_a_version_count(
+    name: str, journey: Place, ours: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    require_tools(study_of(name))
+    for version in VERSIONS[name]:
+        try:
+            ours.sources.identify(None, version)
+        except PgassayError as error:
+            pytest.skip(f"no source of PostgreSQL {version} here: {error.message}")
+    monkeypatch.setenv(VARIABLE, str(ours.cache.root))
+    more = ("--set", f"build.cflags={CFLAGS}", *(["--allow-deb-src"] if os.environ.get(CONSENT) else []))
+    require_nearly_all(journey, name, *more, patience_s=BUILDS_S)
+    levels = {trial.levels["build.version"].read_back for trial in journey.record(name).trials}
+    assert {(version or "").partition(".")[0] for version in levels} == {*VERSIONS[name]}
 
 
 @pytest.mark.parametrize("name", BUILT)

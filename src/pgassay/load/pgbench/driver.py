@@ -20,9 +20,9 @@ from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
 from pgassay.load.pgbench import data, output
 from pgassay.load.pgbench.options import (
+    LEDGER,
     LEDGER_TABLE,
     MAX_TRIES_SINCE,
-    OURS,
     PgbenchOptions,
     Script,
     check_scripts,
@@ -114,8 +114,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             data.age(server, self.options.scale, self.options.age)
 
     def require_names(self, server: Server) -> None:
-        """Prepare each query of scripts of the user's, where no script may make the names that it uses."""
-        own = [each for each in self.options.scripts if not each.builtin and each.path not in OURS.values()]
+        """Prepare each query of scripts that are files, where no script may make the names that it uses."""
+        own = [each for each in self.options.scripts if not each.builtin and each.name != LEDGER]
         found = [(each, queries(untrusted.any_text(each.path))) for each in own]
         for script, statements in found if all(each is not None for _, each in found) else ():
             for statement in statements or ():

@@ -257,8 +257,9 @@ BUILTINS = {
 _OWN_TRIPS = {"tpcb-like": 7, "simple-update": 5, SELECT_ONLY: 1}
 """Their statements, BEGIN and END among them (manual, "pgbench")."""
 LEDGER = "ledger"
-OURS = {LEDGER: Path(__file__).with_name("ledger.sql")}
-"""Scripts that come with us: TPC-B with a row for each transaction in a table that no other writes to."""
+OURS = {path.stem: path for path in sorted((Path(__file__).parent / "scripts").glob("*.sql"))}
+"""Scripts that come with us. `ledger` is TPC-B with a row for each transaction in a table that no other writes to; the
+others are for tables that a built-in study makes by `schema.change`."""
 LEDGER_TABLE = (
     "CREATE TABLE IF NOT EXISTS pgassay_ledger (run bigint, client int, sequence bigint, aid int, tid int, bid int,"
     " delta int, balance int, at timestamptz, PRIMARY KEY (run, client, sequence))"
@@ -428,7 +429,7 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
         SCRIPTS,
         name="script",
         default=(Script("tpcb-like"),),
-        summary="the scripts that are run: tpcb-like, simple-update, select-only, ledger, or files with weights",
+        summary="the scripts that are run: tpcb-like, simple-update, select-only, one of ours, or files with weights",
     )
     variables: tuple[tuple[str, str], ...] | None = option(
         VARIABLES, default=None, summary="pgbench -D: values of variables that the scripts do not set"

@@ -1,0 +1,1 @@
+INSERT INTO pgassay_rows SELECT FROM generate_series(1, :rows);
