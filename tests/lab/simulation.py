@@ -37,6 +37,7 @@ from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.caches import FakeCaches
 from tests.fakes.disk import FakeDisk, Survival
 from tests.fakes.drive import FakeDrive
+from tests.fakes.instrument import FakeInstrument
 from tests.fakes.load import RESPONSES, FakeLoad
 from tests.fakes.probe import FakeReader
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
@@ -69,6 +70,7 @@ PLAIN: Mapping[str, Any] = {
     "require_program": lambda driver: None,
     "client": lambda name: None,
     "references": (),
+    "instrument": FakeInstrument(),
     "note": lambda folder, sample: None,
 }
 """Of a site whose machine is nothing but its drive and its servers."""

@@ -138,13 +138,17 @@ class FakeServer:
         """Until it is stopped or dies."""
         return self._running
 
-    def freeze(self) -> None:
-        """Stand still, as a stopped process: it answers nothing until `thaw`."""
-        self.frozen = True
+    def freeze(self, *kinds: str) -> None:
+        """Stand still, as a stopped process: it answers nothing until `thaw`, unless only some `kinds` do."""
+        self.frozen = not kinds
 
     def thaw(self) -> None:
         """Run again, and answer what is asked."""
         self.frozen = False
+
+    def processes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; calling it twice is harmless."""

@@ -1,0 +1,122 @@
+"""Valgrind's Callgrind as an instrument: user-space instructions, at about 30 times the time of a native server.
+
+Cachegrind costs the same and knows no calls (docs/evidence/counts.md). Counts begin at the main function of a process,
+so what it inherits of its postmaster is left out. The file's format: Valgrind manual, "Callgrind Format Specification".
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from pathlib import Path
+
+from pgassay import children
+from pgassay.bench.errors import BenchError
+from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL, Executed
+from pgassay.bench.running import Runner
+from pgassay.errors import UsageError
+from pgassay.files import Directory, Owner, UntrustedError
+
+_PROGRAM = "valgrind"
+_MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
+"""Exported by every server from 13 on, so that they are known by name without symbols, too."""
+_CLIENT = frozenset({"secure_read", "secure_write"})
+"""Below these a backend reads its client's messages and answers them (be-secure.c)."""
+_FOLDER = "counts"
+_NAMED = re.compile(r"(c?fn|c?ob)=\((\d+)\)(?: (.*))?")
+_RECURSION = re.compile(r"'\d+$")
+
+
+class Valgrind:
+    """Counts are in a folder of the servers' account below `place`, a directory of ours."""
+
+    def __init__(self, runner: Runner, place: Path, account: Owner | None) -> None:
+        self._runner = runner
+        self._place = place
+        self._account = account
+
+    @cached_property
+    def name(self) -> str:
+        self.require()
+        return self._runner.run([_PROGRAM, "--version"]).stdout.strip()
+
+    def require(self) -> None:
+        if children.which(_PROGRAM) is None:
+            raise UsageError(
+                "counting needs Valgrind, which is not installed", "on Debian and Ubuntu: apt-get install valgrind"
+            )
+
+    def begin(self) -> tuple[str, ...]:
+        with Directory.open(self._place) as place:
+            if place.status(_FOLDER) is not None:
+                place.remove_tree(_FOLDER)
+            place.mkdir(_FOLDER, 0o700, self._account)
+        return (
+            str(children.which(_PROGRAM)),
+            "--command-line-only=yes",
+            "--quiet",
+            "--vgdb=no",
+            "--tool=callgrind",
+            *(f"--zero-before={main}" for main in _MAINS),
+            f"--callgrind-out-file={self._place / _FOLDER}/%p",
+        )
+
+    def ended(self) -> frozenset[int]:
+        with Directory.open(self._place / _FOLDER) as folder:
+            return frozenset(int(name) for name in folder.names() if name.isdecimal())
+
+    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+        with Directory.open(self._place / _FOLDER) as folder:
+            try:
+                return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)
+            except (OSError, UntrustedError, ValueError, KeyError) as error:
+                raise BenchError(f"Callgrind's counts cannot be read: {error!s}") from error
+
+
+def parse(lines: Iterable[str]) -> Executed:
+    """A file of Callgrind's with the one event Ir; raises `ValueError` or `KeyError` for anything else."""
+    names: dict[tuple[str, str], str] = {}
+    own: dict[str, int] = {}
+    calls: dict[str, int] = {}
+    place = {"ob": "", "cob": ""}
+    function = callee = ""
+    left_out = told = 0
+    inclusive = False
+    for line in lines:
+        if line[:1] in "0123456789+-*" and line:
+            count = int(line.split()[1])
+            if not inclusive:
+                own[function] = own.get(function, 0) + count
+            elif callee in _CLIENT:
+                left_out += count
+            inclusive = False
+        elif found := _NAMED.match(line):
+            word, number, text = found.groups()
+            kind = word.removeprefix("c")
+            if text is not None and kind == "ob":
+                names[kind, number] = text.rpartition("/")[2]
+            elif text is not None:
+                name = _RECURSION.sub("", text)
+                within = place["cob"] or place["ob"] if word == "cfn" else place["ob"]
+                names[kind, number] = f"{within}+{int(name, 16):#x}" if name.startswith("0x") else name
+            known = names[kind, number]
+            if kind == "ob":
+                place[word] = known
+            elif word == "fn":
+                function = known
+            else:
+                callee, place["cob"] = known, ""
+        elif line.startswith("calls="):
+            calls[callee] = calls.get(callee, 0) + int(line[6:].split()[0])
+            inclusive = True
+        elif line.startswith("totals:"):
+            told = int(line.split()[1])
+        elif line.startswith("events:") and line.split()[1:] != ["Ir"]:
+            raise ValueError(f'"{line}" is not what was asked for')
+    total = sum(own.values())
+    if not total or total != told:
+        raise ValueError(f"{total:,} instructions of {told:,} are there")
+    return Executed(
+        next((kind for main, kind in _MAINS.items() if main in own), OTHER),
+        float(total - left_out),
+        {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
+    )
