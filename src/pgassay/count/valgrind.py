@@ -74,44 +74,28 @@ class Valgrind:
 
 def parse(lines: Iterable[str]) -> Executed:
     """A file of Callgrind's with the one event Ir; raises `ValueError` or `KeyError` for anything else."""
-    names: dict[tuple[str, str], str] = {}
+    names = _Names()
     own: dict[str, int] = {}
     calls: dict[str, int] = {}
-    place = {"ob": "", "cob": ""}
-    function = callee = ""
     left_out = told = 0
     inclusive = False
     for line in lines:
-        if line[:1] in "0123456789+-*" and line:
+        if line[:1] and line[:1] in "0123456789+-*":
             count = int(line.split()[1])
             if not inclusive:
-                own[function] = own.get(function, 0) + count
-            elif callee in _CLIENT:
+                own[names.function] = own.get(names.function, 0) + count
+            elif names.callee in _CLIENT:
                 left_out += count
             inclusive = False
-        elif found := _NAMED.match(line):
-            word, number, text = found.groups()
-            kind = word.removeprefix("c")
-            if text is not None and kind == "ob":
-                names[kind, number] = text.rpartition("/")[2]
-            elif text is not None:
-                name = _RECURSION.sub("", text)
-                within = place["cob"] or place["ob"] if word == "cfn" else place["ob"]
-                names[kind, number] = f"{within}+{int(name, 16):#x}" if name.startswith("0x") else name
-            known = names[kind, number]
-            if kind == "ob":
-                place[word] = known
-            elif word == "fn":
-                function = known
-            else:
-                callee, place["cob"] = known, ""
         elif line.startswith("calls="):
-            calls[callee] = calls.get(callee, 0) + int(line[6:].split()[0])
+            calls[names.callee] = calls.get(names.callee, 0) + int(line[6:].split()[0])
             inclusive = True
         elif line.startswith("totals:"):
             told = int(line.split()[1])
         elif line.startswith("events:") and line.split()[1:] != ["Ir"]:
             raise ValueError(f'"{line}" is not what was asked for')
+        else:
+            names.read(line)
     total = sum(own.values())
     if not total or total != told:
         raise ValueError(f"{total:,} instructions of {told:,} are there")
@@ -120,3 +104,32 @@ def parse(lines: Iterable[str]) -> Executed:
         float(total - left_out),
         {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
     )
+
+
+class _Names:
+    """Which function costs belong to, and which it calls: a name stands in full only where it is first used."""
+
+    def __init__(self) -> None:
+        self.function = self.callee = ""
+        self._known: dict[tuple[str, str], str] = {}
+        self._object = self._callees = ""
+
+    def read(self, line: str) -> None:
+        found = _NAMED.match(line)
+        if found is None:
+            return
+        word, number, text = found.groups()
+        kind = word.removeprefix("c")
+        within = (self._callees if word == "cfn" else "") or self._object
+        if text is not None:
+            name = text.rpartition("/")[2] if kind == "ob" else _RECURSION.sub("", text)
+            self._known[kind, number] = f"{within}+{int(name, 16):#x}" if name.startswith("0x") else name
+        known = self._known[kind, number]
+        if word == "ob":
+            self._object = known
+        elif word == "cob":
+            self._callees = known
+        elif word == "fn":
+            self.function = known
+        else:
+            self.callee, self._callees = known, ""
