@@ -1,15 +1,23 @@
 """`pgassay compare`: pgbench's options make the load of the study."""
 
 import argparse
+from typing import Any
+
+import pytest
 
 from pgassay.cli import compare
 from pgassay.cli.compare import document_of, with_full_names
+from pgassay.errors import UsageError
+
+
+def document(*words: str) -> dict[str, Any]:
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    return document_of(with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words])))
 
 
 def load_of(*words: str) -> dict[str, str]:
-    parser = argparse.ArgumentParser()
-    compare.add_arguments(parser)
-    load = document_of(with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words])))["load"]
+    load = document(*words)["load"]
     assert isinstance(load, dict)
     return load
 
@@ -21,3 +29,17 @@ def test_variables_may_be_repeated_and_own_data_be_named() -> None:
     assert load_of()["scale"] == "50"
     assert "scale" not in load, "tables of one's own have no scale"
     assert load_of("--init", "schema.sql", "-s", "7")["scale"] == "7", "the value of :scale, as asked"
+
+
+def test_a_count_is_of_transactions_by_one_client_and_settles_instructions() -> None:
+    load = load_of("-N", "--count")
+    assert load.keys().isdisjoint({"duration"})
+    assert (load["count"], load["clients"], load["jobs"], load["script"]) == ("on", "1", "1", "simple-update")
+    assert int(load["transactions"]) > 0
+    assert load_of("--count", "-t", "70", "-s", "2")["transactions"] == "70"
+    found = document("--count")
+    assert found["responses"]["primary"] == "instructions_per_transaction"
+    assert found["design"]["resolution"] == "0.2%"
+    assert document()["responses"]["primary"] == "tps"
+    with pytest.raises(UsageError, match="transactions, not seconds"):
+        load_of("--count", "-T", "60")

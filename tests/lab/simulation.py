@@ -16,6 +16,7 @@ from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import extension_of
 from pgassay.lab.runner import RunLoop, Watcher, trial_seed
 from pgassay.lab.site import Site
@@ -271,7 +272,7 @@ def ending(simulation: Simulation) -> Ending:
 
 def header(rule: int = RULE) -> RunHeader:
     """Of the simulated run."""
-    responses = (*RESPONSES, *Probes().responses)
+    responses = (*RESPONSES, INSTRUCTIONS, *Probes().responses)
     return RunHeader("simulated", "2026-01-02T03:04:05Z", SEED, responses, ("pgassay",), "0.1.0", rule=rule)
 
 

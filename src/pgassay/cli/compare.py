@@ -91,7 +91,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         if arguments.load_duration is not None:
             raise UsageError("--count counts transactions, not seconds", "give their number with -t instead of -T")
         load.pop("duration", None)
-        load, measured = {"transactions": "1000", **load, "count": "on"}, MEASURED_COUNTED
+        load, measured = {"transactions": "500", **load, "count": "on"}, MEASURED_COUNTED
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},

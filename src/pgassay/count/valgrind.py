@@ -68,12 +68,12 @@ class Valgrind:
         with Directory.open(self._place / _FOLDER) as folder:
             try:
                 return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)
-            except (OSError, UntrustedError, ValueError, KeyError) as error:
+            except (OSError, UntrustedError, ValueError, LookupError) as error:
                 raise BenchError(f"Callgrind's counts cannot be read: {error!s}") from error
 
 
 def parse(lines: Iterable[str]) -> Executed:
-    """A file of Callgrind's with the one event Ir; raises `ValueError` or `KeyError` for anything else."""
+    """A file of Callgrind's with the one event Ir; raises `ValueError` or `LookupError` for anything else."""
     names = _Names()
     own: dict[str, int] = {}
     calls: dict[str, int] = {}

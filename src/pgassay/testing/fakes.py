@@ -60,7 +60,7 @@ DEFAULTS: Mapping[str, str] = {
     "wal_compression": "off", "synchronous_commit": "on", "fsync": "on", "full_page_writes": "on",
     "maintenance_work_mem": "64MB", "autovacuum": "on", "checkpoint_warning": "30s", "huge_pages": "try",
     "block_size": "8192", "data_checksums": "off", "wal_segment_size": "16MB", "max_connections": "100",
-    "wal_level": "replica", "max_wal_senders": "10",
+    "wal_level": "replica", "max_wal_senders": "10", "jit": "on",
 }  # fmt: skip
 """Settings that the fake knows; every value that has a canonical form is accepted, `refuse me` is not."""
 
