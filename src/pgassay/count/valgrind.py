@@ -16,7 +16,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory, Owner, UntrustedError
 
-_PROGRAM = "valgrind"
+PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"
 _MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
 """Exported by every server from 13 on, so that they are known by name without symbols, too."""
 _CLIENT = frozenset({"secure_read", "secure_write"})
@@ -37,13 +37,11 @@ class Valgrind:
     @cached_property
     def name(self) -> str:
         self.require()
-        return self._runner.run([_PROGRAM, "--version"]).stdout.strip()
+        return self._runner.run([PROGRAM, "--version"]).stdout.strip()
 
     def require(self) -> None:
-        if children.which(_PROGRAM) is None:
-            raise UsageError(
-                "counting needs Valgrind, which is not installed", "on Debian and Ubuntu: apt-get install valgrind"
-            )
+        if children.which(PROGRAM) is None:
+            raise UsageError("counting needs Valgrind, which is not installed", REMEDY)
 
     def begin(self) -> tuple[str, ...]:
         with Directory.open(self._place) as place:
@@ -51,7 +49,7 @@ class Valgrind:
                 place.remove_tree(_FOLDER)
             place.mkdir(_FOLDER, 0o700, self._account)
         return (
-            str(children.which(_PROGRAM)),
+            str(children.which(PROGRAM)),
             "--command-line-only=yes",
             "--quiet",
             "--vgdb=no",

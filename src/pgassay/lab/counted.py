@@ -61,11 +61,16 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
     functions: dict[str, tuple[float, float]] = {}
     for one, sign in ((longer, 1), (shorter, -1)):
         for each in one.executed:
-            processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions / more
+            processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions
             for name, (own, calls) in each.functions.items():
                 known = functions.get(name, (0.0, 0.0))
-                functions[name] = (known[0] + sign * own / more, known[1] + sign * calls / more)
-    return CountsRecord(instrument.name, more, processes, functions)
+                functions[name] = (known[0] + sign * own, known[1] + sign * calls)
+    return CountsRecord(
+        instrument.name,
+        more,
+        {kind: count / more for kind, count in processes.items()},
+        {name: (own / more, calls / more) for name, (own, calls) in functions.items()},
+    )
 
 
 def without_times(found: Mapping[str, float | None], declared: Iterable[Response]) -> dict[str, float | None]:

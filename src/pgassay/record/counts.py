@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
 from pgassay import untrusted
+from pgassay.record import trials
+from pgassay.record.errors import damaged
+from pgassay.record.reading import Run
 
 FILE = "counts.json"
 
@@ -29,8 +32,16 @@ def encode(counts: CountsRecord) -> bytes:
 
 
 def decode(text: bytes) -> CountsRecord:
-    """Raises `ValueError`, `KeyError` or `TypeError` for what is no such file."""
-    found = untrusted.json(text)
-    functions = {str(name): (float(own), float(calls)) for name, (own, calls) in found["functions"].items()}
-    processes = {str(kind): float(value) for kind, value in found["processes"].items()}
-    return CountsRecord(str(found["instrument"]), int(found["transactions"]), processes, functions)
+    """Raises `ValueError` for what is no such file."""
+    found: CountsRecord = untrusted.json(text, CountsRecord)
+    return found
+
+
+def counts(run: Run, number: int) -> CountsRecord | None:
+    """What was counted in a trial; None where nothing was. Raises `DamagedError`."""
+    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
+    text = run.optional(name, "the counts")
+    try:
+        return None if text is None else decode(text)
+    except ValueError as failure:
+        raise damaged(run.path, f"{name}: {failure}") from failure

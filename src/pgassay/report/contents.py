@@ -23,6 +23,7 @@ from pgassay.report import (
     drift,
     drives,
     factors,
+    functions,
     headline,
     hosts,
     likeness,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 SECTIONS: tuple[Section, ...] = (
     headline.SECTION,
     verdict.SECTION,
+    functions.SECTION,
     hosts.SECTION,
     drift.SECTION,
     power_cuts.SECTION,
