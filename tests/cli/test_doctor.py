@@ -47,7 +47,7 @@ def test_doctor_says_that_there_are_none(capsys: pytest.CaptureFixture[str]) -> 
 def test_doctor_says_what_counts_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "cpu").mkdir()
     monkeypatch.setattr(doctor, "_EVENT_SOURCES", tmp_path)
-    monkeypatch.setattr(children, "which", lambda name: Path("/usr/bin/valgrind"))
+    monkeypatch.setattr(children, "which", lambda name: "/usr/bin/valgrind")
     found = doctor.counting()
     assert (found.severity, found.remedy) == (Severity.OK, "")
     assert found.text == "--count uses Valgrind; the processor's own counters are available here"
