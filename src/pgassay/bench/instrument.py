@@ -14,9 +14,9 @@ BACKEND, PARALLEL, OTHER = "backend", "parallel_worker", "other"
 
 @dataclass(frozen=True)
 class Executed:
-    """What one process executed in user space, from its main function on, less what exchanged bytes with its client.
+    """What one process executed in user space, from its main function on, less what depends on how long that took.
 
-    Whether a message is there already when the server looks for it depends on time, and each wait executes a little.
+    So waits for the client and reports of statistics are left out, with all that they call.
     """
 
     kind: str

@@ -137,7 +137,7 @@ COUNTED: Mapping[str, str] = {
 MEASURED_COUNTED: Mapping[str, object] = {
     "responses": {
         "primary": "instructions_per_transaction",
-        "secondary": ["wal_bytes_per_transaction", "full_page_images_per_transaction"],
+        "secondary": ["wal_bytes_per_transaction"],
     },
     "design": {"resolution": "0.2%", "blocks": {"min": 5, "max": 20}},
 }

@@ -19,8 +19,9 @@ from pgassay.files import Directory, Owner, UntrustedError
 PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"
 _MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
 """Exported by every server from 13 on, so that they are known by name without symbols, too."""
-_CLIENT = frozenset({"secure_read", "secure_write"})
-"""Below these a backend reads its client's messages and answers them (be-secure.c)."""
+_BY_TIME = re.compile(r"secure_(read|write)|pgstat_(\w+_)?flush\w*|pgstat_prep_(pending_entry|database_pending)")
+"""What depends on how long a transaction takes: a backend waits for its client's next message or finds it there
+(be-secure.c), and reports its statistics once a second (pgstat.c)."""
 _FOLDER = "counts"
 _NAMED = re.compile(r"(c?fn|c?ob)=\((\d+)\)(?: (.*))?")
 _RECURSION = re.compile(r"'\d+$")
@@ -82,7 +83,7 @@ def parse(lines: Iterable[str]) -> Executed:
             count = int(line.split()[1])
             if not inclusive:
                 own[names.function] = own.get(names.function, 0) + count
-            elif names.callee in _CLIENT:
+            elif _BY_TIME.fullmatch(names.callee) and not _BY_TIME.fullmatch(names.function):
                 left_out += count
             inclusive = False
         elif line.startswith("calls="):
