@@ -17,6 +17,7 @@ pytestmark = [
 COUNTED = ("compare", "wal_compression=off", "wal_compression=lz4", "-N", "--count", *ANYWHERE)
 
 
+@pytest.mark.timeout(3600)  # ten trials on a machine that does much else
 def test_a_change_is_resolved_by_what_the_server_executes(journey: Place) -> None:
     out = journey.runs / "counted"
     done = finished(journey.start(*COUNTED, "--out", str(out), "--json", "--seed", "3"), patience_s=3600.0)
