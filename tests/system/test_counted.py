@@ -7,7 +7,7 @@ import pytest
 
 from pgassay import children
 from pgassay.record.counts import FILE, decode
-from tests.system.journeys import ANYWHERE, GONE_S, Place, finished, kill, load_runs, wait_until
+from tests.system.journeys import ANYWHERE, GONE_S, Place, finished, kill, wait_until
 
 pytestmark = [
     pytest.mark.system,
@@ -43,7 +43,7 @@ def test_a_change_is_resolved_by_what_the_server_executes(journey: Place) -> Non
 def test_servers_under_the_instrument_end_with_a_lab_that_is_killed(journey: Place) -> None:
     out = journey.runs / "killed"
     process = journey.start(*COUNTED, "-t", "100000", "--out", str(out))
-    wait_until(lambda: load_runs(out), process)
+    wait_until(lambda: any(out.glob("trials/.staging-*/warmup/pgbench.out")), process)
     assert len(journey.servers()) > 4
     kill(process)
     deadline = time.monotonic() + GONE_S
