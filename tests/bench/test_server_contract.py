@@ -167,5 +167,22 @@ def test_every_process_of_a_frozen_server_stands_still() -> None:
         assert "T" not in {states_of(pid) for pid in [server.postmaster_pid, *children_of(server.postmaster_pid)]}
 
 
+@pytest.mark.system
+def test_of_some_kinds_only_those_processes_stand_still() -> None:
+    with real.server(autovacuum="off") as (server, _):
+        ((pid,),) = server.query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+        assert pid in server.processes()
+        server.freeze("walwriter", "no such kind")
+        deadline = time.monotonic() + PATIENCE_S
+        while states_of(pid) != "T":
+            assert time.monotonic() < deadline
+        assert server.alive()
+        assert {states_of(each) for each in server.processes() - {pid}} & {"T"} == set()
+        server.thaw()
+        assert states_of(pid) != "T"
+        server.freeze("walwriter")
+    assert not server.alive(), "one that stands still does not keep it from stopping"
+
+
 def states_of(pid: int) -> str:
     return (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()[0]

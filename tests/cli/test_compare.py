@@ -1,15 +1,23 @@
 """`pgassay compare`: pgbench's options make the load of the study."""
 
 import argparse
+from typing import Any
+
+import pytest
 
 from pgassay.cli import compare
 from pgassay.cli.compare import document_of, with_full_names
+from pgassay.errors import UsageError
+
+
+def document(*words: str) -> dict[str, Any]:
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    return document_of(with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words])))
 
 
 def load_of(*words: str) -> dict[str, str]:
-    parser = argparse.ArgumentParser()
-    compare.add_arguments(parser)
-    load = document_of(with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words])))["load"]
+    load = document(*words)["load"]
     assert isinstance(load, dict)
     return load
 
@@ -29,3 +37,17 @@ def test_space_is_judged_along_with_latency() -> None:
     compare.add_arguments(parser)
     document = document_of(with_full_names(parser.parse_args(["table.fillfactor=100", "table.fillfactor=50"])))
     assert document["responses"]["secondary"] == ["latency_p99_ms", "database_bytes"]  # type: ignore[index]
+
+
+def test_a_count_is_of_transactions_by_one_client_and_settles_instructions() -> None:
+    load = load_of("-N", "--count")
+    assert load.keys().isdisjoint({"duration"})
+    assert (load["count"], load["clients"], load["jobs"], load["script"]) == ("on", "1", "1", "simple-update")
+    assert int(load["transactions"]) > 0
+    assert load_of("--count", "-t", "70", "-s", "2")["transactions"] == "70"
+    found = document("--count")
+    assert found["responses"]["primary"] == "instructions_per_transaction"
+    assert found["design"]["resolution"] == "0.2%"
+    assert document()["responses"]["primary"] == "tps"
+    with pytest.raises(UsageError, match="transactions, not seconds"):
+        load_of("--count", "-T", "60")

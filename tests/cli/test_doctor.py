@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.cli import main
+from pgassay import children
+from pgassay.cli import doctor, main
 from pgassay.cli.doctor import fitness
 from pgassay.study.findings import Finding, Severity
 from tests.packages import Install
@@ -41,6 +42,21 @@ def test_doctor_names_every_plugin_and_its_package(install: Install, capsys: pyt
 
 def test_doctor_says_that_there_are_none(capsys: pytest.CaptureFixture[str]) -> None:
     assert [finding["text"] for finding in plugins_told(capsys)] == ["no plug-ins are installed"]
+
+
+def test_doctor_says_what_counts_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "cpu").mkdir()
+    monkeypatch.setattr(doctor, "_EVENT_SOURCES", tmp_path)
+    monkeypatch.setattr(children, "which", lambda name: "/usr/bin/valgrind")
+    found = doctor.counting()
+    assert (found.severity, found.remedy) == (Severity.OK, "")
+    assert found.text == "--count uses Valgrind; the processor's own counters are available here"
+    monkeypatch.setattr(doctor, "_EVENT_SOURCES", tmp_path / "nothing")
+    monkeypatch.setattr(children, "which", lambda name: None)
+    found = doctor.counting()
+    assert found.severity is Severity.NOTE
+    assert "apt-get install valgrind" in found.remedy
+    assert "are not available" in found.text
 
 
 def left(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:

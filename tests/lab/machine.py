@@ -218,9 +218,9 @@ class MachineServer(FakeServer):
         self.machine.moment(f"server {sql[:24]}")
         return super().query(sql, parameters)
 
-    def freeze(self) -> None:
+    def freeze(self, *kinds: str) -> None:
         self.machine.moment("server freeze")
-        super().freeze()
+        super().freeze(*kinds)
 
     def thaw(self) -> None:
         self.machine.moment("server thaw")

@@ -16,6 +16,7 @@ from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import extension_of
 from pgassay.lab.runner import RunLoop, Watcher, trial_seed
 from pgassay.lab.site import Site
@@ -37,6 +38,7 @@ from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.caches import FakeCaches
 from tests.fakes.disk import FakeDisk, Survival
 from tests.fakes.drive import FakeDrive
+from tests.fakes.instrument import FakeInstrument
 from tests.fakes.load import RESPONSES, FakeLoad
 from tests.fakes.probe import FakeReader
 from tests.lab.machine import ROOT, Event, Events, Machine, MachineLoad, MachineSampling
@@ -69,6 +71,7 @@ PLAIN: Mapping[str, Any] = {
     "require_program": lambda driver: None,
     "client": lambda name: None,
     "references": (),
+    "instrument": FakeInstrument(),
     "note": lambda folder, sample: None,
 }
 """Of a site whose machine is nothing but its drive and its servers."""
@@ -269,7 +272,7 @@ def ending(simulation: Simulation) -> Ending:
 
 def header(rule: int = RULE) -> RunHeader:
     """Of the simulated run."""
-    responses = (*RESPONSES, *Probes().responses)
+    responses = (*RESPONSES, INSTRUCTIONS, *Probes().responses)
     return RunHeader("simulated", "2026-01-02T03:04:05Z", SEED, responses, ("pgassay",), "0.1.0", rule=rule)
 
 

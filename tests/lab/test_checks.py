@@ -45,11 +45,11 @@ def test_cores_that_slowed_down_to_cool_spoil_it() -> None:
 
 
 def test_what_slows_a_machine_down_is_no_cause_where_damage_is_counted() -> None:
-    busy = replace(QUIET, foreign_cpu_share=0.9, steal_share=0.9, thermal_throttles=3.0, counts_damage=True)
+    busy = replace(QUIET, foreign_cpu_share=0.9, steal_share=0.9, thermal_throttles=3.0, untimed=True)
     assert codes(busy) == (Status.VALID, [])
     jumped = replace(busy, window_wall_ns=busy.window_monotonic_ns + 10**9)
     assert codes(jumped) == (Status.INVALID, ["clock_jump"])
-    assert codes(replace(busy, counts_damage=False))[0] is Status.INVALID
+    assert codes(replace(busy, untimed=False))[0] is Status.INVALID
 
 
 def test_foreign_writes_spoil_it_when_they_are_most_and_many() -> None:

@@ -100,7 +100,7 @@ class Place:
         for entry in Path("/proc").iterdir():
             try:
                 here = entry.name.isdecimal() and (entry / "cwd").readlink().is_relative_to(self.path)
-                if here and (entry / "comm").read_text().strip() == "postgres":
+                if here and (entry / "comm").read_text().startswith(("postgres", "callgrind")):
                     found.append(int(entry.name))
             except OSError:
                 continue  # it ended while we looked

@@ -19,13 +19,15 @@ class Placement:
     """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins.
 
     `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)). `nodes`: the NUMA nodes from
-    which all of its memory comes (empty: wherever the kernel finds some).
+    which all of its memory comes (empty: wherever the kernel finds some). `under`: the words before its own command, of
+    an instrument that runs it.
     """
 
     cpus: tuple[int, ...] = ()
     groups: tuple[Path, ...] = ()
     realtime: bool = False
     nodes: tuple[int, ...] = ()
+    under: tuple[str, ...] = ()
 
 
 ANYWHERE = Placement()

@@ -151,6 +151,11 @@ class LoadOptions(Options):
         return 0
 
     @property
+    def count(self) -> bool:
+        """Are instructions counted instead of timing it? A load of a fixed number of transactions declares it."""
+        return False
+
+    @property
     def recovery_limit_s(self) -> float:
         """How long a server may take to recover after a power cut."""
         return READY_S

@@ -46,11 +46,17 @@ class Server(Protocol):
     def alive(self) -> bool:
         """Does the postmaster still run and accept us?"""
 
-    def freeze(self) -> None:
-        """All of its processes stand still, whatever they do, until `thaw`; it must not be asked anything meanwhile."""
+    def freeze(self, *kinds: str) -> None:
+        """All of its processes stand still, whatever they do, until `thaw`; it must not be asked anything meanwhile.
+
+        With `kinds` (pg_stat_activity.backend_type) only those do, and it answers.
+        """
 
     def thaw(self) -> None:
         """Its processes go on from where they were; harmless when it is not frozen or has died."""
+
+    def processes(self) -> frozenset[int]:
+        """The ids of its processes, without the postmaster's."""
 
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; no process remains. `immediately` writes no checkpoint, for a cluster that is not needed any more.

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from pgassay.scratch import Left
 
 _REPAIR = "pgassay doctor --repair"
-_NO_FITNESS = ("plugins", "left_files")
+_NO_FITNESS = ("plugins", "left_files", "counting")
+_EVENT_SOURCES = Path("/sys/bus/event_source/devices")
 
 COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Severity.ERROR: "01;31"}
 """Of the word that begins each line; warnings and errors as on standard error."""
@@ -64,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
     clock = client_clock(known[0], IMPOSSIBLE_US, known[1])
     owed = (changes_owed(ledger), *attachment.owed(ledger.path.parent))
     left = (killed_runs(place), left_processes(orphans(ours)), *left_files(scratch.left))
-    findings = [*examine([place]), clock, *owed, *left, *plugin_findings()]
+    findings = [*examine([place]), clock, *owed, *left, counting(), *plugin_findings()]
     if arguments.json:
         plain = [
             {"check": each.code, "severity": each.severity, "text": each.text, "remedy": each.remedy}
@@ -147,6 +148,18 @@ def left_files(look: "Callable[[], Sequence[Left]]") -> list[Finding]:
         )
         for kind, places in sorted(kinds.items())
     ]
+
+
+def counting() -> Finding:
+    """What can count instructions here; a processor with counters of its own has a device of the kernel's for them."""
+    from pgassay import children
+    from pgassay.count.valgrind import PROGRAM, REMEDY
+
+    counters = any(each.name.startswith(("cpu", "armv8")) for each in _EVENT_SOURCES.glob("*"))
+    hardware = f"the processor's own counters {'are' if counters else 'are not'} available here"
+    if children.which(PROGRAM) is None:
+        return Finding("counting", Severity.NOTE, f"--count has no Valgrind to count with; {hardware}", REMEDY)
+    return Finding("counting", Severity.OK, f"--count uses Valgrind; {hardware}")
 
 
 def plugin_findings() -> list[Finding]:

@@ -349,7 +349,7 @@ class LocalRunner:
         policy = "rr" if placement.realtime else "-"
         rights = "kept" if privileged else "-"
         how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, policy, nodes, rights]
-        return [*launcher, *how, str(Path(program or command[0]).absolute()), *command[1:]]
+        return [*launcher, *how, *placement.under, str(Path(program or command[0]).absolute()), *command[1:]]
 
     def _directory(self, directory: Path | None, privileged: str) -> Path | None:
         """PostgreSQL's programs fail in a working directory that their account cannot enter."""

@@ -84,8 +84,8 @@ class ResolvedArm:
 
     @cached_property
     def warm_up(self) -> Load | None:
-        """The same load for the length of its warm-up; None where none is asked for."""
-        if self.setup.load.warmup_s <= 0:
+        """The same load for its warm-up, or for the shorter window of a count; None where neither is asked for."""
+        if self.setup.load.warmup_s <= 0 and not self.setup.load.count:
             return None
         return self.site.load(self._offered.warm_up(), self.installation)
 

@@ -197,8 +197,8 @@ class Evidence:
     mismatches: Mapping[str, str] | None = None
     other_states: Mapping[str, str] | None = None
     """Of drives that did not start from the state that was kept for the trial: by name, in which respect."""
-    counts_damage: bool = False
-    """Is the verdict about what power cuts damaged, and not about speed?"""
+    untimed: bool = False
+    """Is the verdict about what power cuts damaged or what was executed, and not about speed?"""
     visitors: str = ""
     """Who else used a server that is not ours during the window."""
     client_lost: str = ""
@@ -214,7 +214,7 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
         return (*changed, *evidence.by_rounds)
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     jumped = Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window")
-    slowed = () if evidence.counts_damage else _slowed(evidence)
+    slowed = () if evidence.untimed else _slowed(evidence)
     visited = (Reason("other_clients", evidence.visitors),) if evidence.visitors else ()
     return (*changed, *visited, *slowed, *((jumped,) if drift_ns > CLOCK_DRIFT_NS_MAX else ()))
 
@@ -304,7 +304,7 @@ def evidence_of(arm: ResolvedArm, state: TrialState) -> Evidence:
         foreign_share_max=arm.site.foreign_share_max,
         mismatches=mismatches,
         other_states=other_states,
-        counts_damage=arm.study.primary == risk.UNSAFE,
+        untimed=arm.study.primary == risk.UNSAFE or arm.setup.load.count,
         visitors=state.visitors,
         client_lost=state.client_lost,
         by_rounds=state.disturbed if state.pairing else None,

@@ -61,8 +61,11 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     if listening is not None and arm.study.design.pairing == ALTERNATE:
         listening = replace(listening, ports=len(arm.study.treatments))  # their servers live at once
     hosting.obtain()
+    placement = hosting.placement
+    if arm.setup.load.count:
+        placement = replace(placement, under=arm.site.instrument.begin())
     try:
-        return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), ""
+        return arm.installation.start(clone, settings, sockets, placement, listening=listening), ""
     except ClusterError as error:
         if checks.code_of_start(error.message, settings) != checks.HUGE_PAGES_MISSING:
             raise
@@ -71,7 +74,7 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     if taken:
         found = f"other programs took {taken} huge pages before the server started; as many were obtained again"
     try:
-        return arm.installation.start(clone, settings, sockets, hosting.placement, listening=listening), found
+        return arm.installation.start(clone, settings, sockets, placement, listening=listening), found
     except ClusterError as error:
         raise ClusterError(f"{error.message} (before, {found})", error.hint) from None
 

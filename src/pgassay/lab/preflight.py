@@ -18,7 +18,7 @@ from pgassay.bench.places import Mount
 from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError, did_you_mean
-from pgassay.lab import host_stage, measurements, power_cuts
+from pgassay.lab import counted, host_stage, measurements, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.pairing import most_at_once, resolve_pairing, room_bytes
 from pgassay.lab.places import STAND_IN
@@ -91,6 +91,7 @@ def check(resolved: ResolvedStudy) -> Checked:
         arm.load.check()
         require_connections(arm.setup)
         power_cuts.require(arm)
+        counted.require(arm)
         _require_client(arm)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
@@ -122,6 +123,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
         *every_probe().responses,
         *measurements.responses(options),
         *power_cuts.responses(options),
+        *counted.responses(options),
         *(METRONOME if alternates else ()),
     )
 

@@ -27,7 +27,7 @@ from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.lab.trial_state import TrialState
 from pgassay.probe.drives import amplification_by_half
 from pgassay.study.responses import Response
-from pgassay.study.work import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
+from pgassay.study.work import BURST, COUNTED, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, WORDS, WORK
 
 _COURSE_OF = "tps"
 _ROUNDING = 1e-9
@@ -58,6 +58,7 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         "age": options.to_levels().get("age", "none"),
         "start_state": state.how_cloned,
         **state.pairing,
+        **({COUNTED: arm.site.instrument.name} if options.count else {}),
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
         **{name: trait.found for name, trait in state.traits.items()},

@@ -159,11 +159,12 @@ def surroundings(bench: Workbench, mount: Mount, study: Study) -> tuple[Remark, 
     """What speaks against measuring here although the user wants to: a busy PostgreSQL, a place that is no drive.
 
     Raises `PgassayError` for a busy PostgreSQL unless it slows all servers equally, as those in turns, the bench's
-    options allow it, or only a plan is asked for.
+    options allow it, or only a plan is asked for. It changes nothing of what is counted instead of timed.
     """
     remarks = []
-    neighbour = busy_neighbour()
-    if neighbour.severity not in (Severity.OK, Severity.NOTE):
+    neighbour, count = busy_neighbour(), study.fixed.get("load.count")
+    timed = count is None or count.canonical != "on"
+    if timed and neighbour.severity not in (Severity.OK, Severity.NOTE):
         turned = study.design.pairing == ALTERNATE
         if not (turned or bench.options.allow_busy or bench.options.dry_run):
             raise PgassayError(

@@ -27,7 +27,7 @@ from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, fixed_by_copy
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
-from pgassay.study.work import CYCLES_WANTED, UNPINNED, WORK
+from pgassay.study.work import BURST, CYCLES_WANTED, UNPINNED, WORK
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,8 @@ _SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
+COUNTING: Mapping[str, str] = {"jit": "off", "autovacuum": "off"}
+"""Where instructions are counted: no code that is made meanwhile, nothing that begins by a clock."""
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
@@ -164,6 +166,8 @@ _WAL_BUFFERS_MIN, _WAL_BUFFERS_MAX = 64 * _KB, 16 * _MB
 
 def mode_of(options: LoadOptions) -> str:
     """What a load's options mean for its checkpoints: their own word, or `work`."""
+    if options.count:
+        return BURST
     return WORK if options.checkpoint == "cycle" and options.transactions is not None else options.checkpoint
 
 
@@ -194,6 +198,8 @@ def settings_of(study: Study, setup: Setup, pins: Callable[[str], bool] = lambda
     if "max_wal_size" in pinned:
         pinned["max_wal_size"] = holding(pinned["max_wal_size"], setup.init_options)
     pinned = {**pinned_in_bytes(study, setup), **pinned}
+    if setup.load.count:
+        pinned |= {name: value for name, value in COUNTING.items() if name not in setup.settings}
     needed = setup.load.connections + _CONNECTIONS_SPARE
     if needed > _CONNECTIONS_DEFAULT and "max_connections" not in setup.settings:
         pinned["max_connections"] = str(needed)

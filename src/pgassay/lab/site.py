@@ -13,6 +13,7 @@ from pgassay.bench.client import ClientHost
 from pgassay.bench.counters import Meter, Reading, Sample
 from pgassay.bench.errors import Lacking
 from pgassay.bench.hosting import HostChanges
+from pgassay.bench.instrument import Instrument
 from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
 from pgassay.bench.places import OwnFiles
 from pgassay.bench.probe import Reader
@@ -124,6 +125,8 @@ class Site:
     """The host that `load.host` names; None where the load's program runs where the server does, by its socket."""
     references: Sequence[ReferenceMeasurement]
     """What is measured after each window besides the load, where its options ask for it."""
+    instrument: Instrument
+    """Counts what the servers execute, where a load asks for it."""
     note: Callable[[Path, LiveSample], None]
     """Adds what a trial does just now to its staging directory, for those who watch (see `record.live_sample`)."""
     foreign_share_max: float = FOREIGN_SHARE_MAX

@@ -4,9 +4,10 @@ The public methods of `Trial` are the steps in docs/record.md, in their order. W
 becomes part of the trial's record; only faults of the bench and of the record's own disk are raised.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,17 +27,18 @@ from pgassay.bench.load import Load, LoadResult
 from pgassay.bench.server import Server
 from pgassay.bench.store import Trait
 from pgassay.bench.write_signature import SIGNATURE, SUFFIX
-from pgassay.lab import checks, host_stage, measurements, power_cuts, regime
+from pgassay.lab import checks, counted, host_stage, measurements, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.preparation import settle
 from pgassay.lab.settings import mode_of
 from pgassay.lab.trial_state import Assignment, TrialState, Window
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
-from pgassay.record import live_sample
+from pgassay.record import counts, live_sample
 from pgassay.record import power_cuts as cut_records
 from pgassay.record.live_sample import LiveSample
 from pgassay.record.values import LevelRecord, TrialRecord
+from pgassay.study.responses import Response
 from pgassay.study.work import WORK
 
 
@@ -166,19 +168,25 @@ class Trial:
         with state.laps("measure"):
             sampling = self.site.sampling(self.site.probes(server, self.directory))
             closing: dict[str, float | None] = {}
+            windows: list[counted.Window] = []
             try:
-                sampling.start(self._watched)
+                if options.count:
+                    server.freeze(*counted.BY_A_CLOCK)
+                else:
+                    sampling.start(self._watched)
                 warm_up: tuple[Sample, ...] = ()
                 if self.arm.warm_up is not None:
                     output = assignment.staging / "warmup"
                     with assignment.keeping("the warm-up"):
                         self.site.disk.mkdir(output)
-                    warmed = self._play(self.arm.warm_up, output, assignment.seed + 1)
+                    warmed = self._play(self.arm.warm_up, output, assignment.seed + 1, windows)
                     warm_up = regime.series_by_drive_clock(warmed.series, slower)
+                if options.count:
+                    server.execute("CHECKPOINT")
                 self.site.server.visitors()
                 before = sampling.read_all()
                 with power_cuts.during(self.arm, server, self.directory, assignment.seed) as cuts:
-                    result = self._play(self.arm.load, assignment.staging, assignment.seed)
+                    result = self._play(self.arm.load, assignment.staging, assignment.seed, windows)
                 state.alive = server.alive()
                 state.visitors = self.site.server.visitors() if state.alive else ""
                 if state.alive and mode_of(options) == WORK:
@@ -187,6 +195,8 @@ class Trial:
                 series = sampling.stop()
             finally:
                 with self.site.held():
+                    if options.count:
+                        server.thaw()
                     sampling.close()
             state.samples = (
                 *(replace(each, source=f"{each.source}{regime.WARM_UP_SUFFIX}") for each in warm_up),
@@ -196,6 +206,8 @@ class Trial:
             self.keep_measures(differences(before, after, sampling.meters()), result, result.transactions)
             state.window = Window.of(result)
             state.responses.update(closing)
+            if options.count:
+                self.keep_counts(windows)
             if cuts is not None:
                 found = cuts.judged(assignment.staging)
                 self.keep(cut_records.FILE, cut_records.encode(found), "the power cuts")
@@ -208,10 +220,23 @@ class Trial:
             seen = LiveSample(reading.monotonic_ns, reading.wall_ns, reading.source, reading.values)
             self.site.note(self.assignment.staging, seen)
 
-    def _play(self, load: Load, output: Path, seed: int) -> LoadResult:
-        """A load touches no disk but the record's."""
+    def _play(self, load: Load, output: Path, seed: int, windows: list[counted.Window]) -> LoadResult:
+        """A load touches no disk but the record's; where it is counted, what it executed is added to the windows."""
         with self.assignment.keeping("the load's output"):
-            return load.run(self.server, output, seed)
+            if not self.arm.setup.load.count:
+                return load.run(self.server, output, seed)
+            played = partial(load.run, self.server, output, seed)
+            result, found = counted.window(self.site.instrument, self.server, self.site.clock, played)
+            windows.append(found)
+            return replace(result, series=())  # of a dilated time
+
+    def keep_counts(self, windows: Sequence[counted.Window]) -> None:
+        """Set what was executed in the place of what took time."""
+        state, found = self.state, counted.difference(self.site.instrument, windows)
+        state.responses = counted.without_times(state.responses, self._by_a_clock)
+        if found is not None:
+            state.responses[counted.INSTRUCTIONS.name] = sum(found.processes.values())
+            self.keep(counts.FILE, counts.encode(found), "the counts")
 
     def keep_measures(self, counted: Mapping[str, float | None], result: LoadResult, transactions: int) -> None:
         """Set what was counted and the load's own result together; costs are for each of these transactions."""
@@ -311,14 +336,18 @@ class Trial:
             found = bound.factor.read_back(bound.name, bound.level, readable)
             self.state.read_back[bound.name] = None if found is None else self.site.files.told(found)
 
+    @property
+    def _by_a_clock(self) -> tuple[Response, ...]:
+        """Those that may go by a clock, whoever yields them; a crash state answers at once, by the machine's."""
+        mine = self.arm.load.responses
+        return (*mine, *every_probe().responses, *measurements.CHECKPOINT, *measurements.VACUUM)
+
     def record(self) -> TrialRecord:
         """The record of the trial as it ends now, whatever became of it."""
         state, assignment = self.state, self.assignment
         arm = assignment.arm
         status, reasons = checks.judge(checks.evidence_of(self.arm, state))
         applied = {each.name: each.level for each in self.arm.bound}
-        # Those that go by a clock, whoever yields them; a crash state answers at once, by the machine's.
-        declared = (*self.arm.load.responses, *every_probe().responses, *measurements.CHECKPOINT, *measurements.VACUUM)
         return TrialRecord(
             number=assignment.number,
             block=assignment.block,
@@ -335,7 +364,7 @@ class Trial:
             status=status,
             started_wall_ns=state.started_wall_ns,
             finished_wall_ns=self.site.clock.wall_ns(),
-            responses=regime.by_drive_clock(state.responses, declared, self.arm.setup.drive.dilation),
+            responses=regime.by_drive_clock(state.responses, self._by_a_clock, self.arm.setup.drive.dilation),
             reasons=reasons,
             counters=dict(state.counters),
             settings=state.settings,

@@ -20,6 +20,7 @@ from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
 from pgassay.bench.places import OwnFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
+from pgassay.count.valgrind import Valgrind
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
@@ -163,6 +164,7 @@ class Workbench:
             require_program=drivers.require_program,
             metronome=self.metronome,
             client=self.client,
+            instrument=Valgrind(self.runner, self._sockets, self.account.owner),
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
             lacking=self._lacking,
             note=live_sample.append,

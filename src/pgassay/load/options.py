@@ -33,6 +33,8 @@ BYTES_OF_ITEMS = 12_000_000
 _INIT_GROWTH = 4
 """Loaded data against the file they come from: indexes and page headers, or a dump's compression."""
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+SHORTER = 10
+"""The shorter window of a counted trial has a tenth of the transactions of the longer one."""
 CLIENTS = "clients"
 """As many threads as clients."""
 
@@ -267,6 +269,15 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
         whole(), default=1, summary="pgbench --max-tries: tries after serialization failures and deadlocks"
     )
     keep_log: bool = option(SWITCH, default=False, summary="keep pgbench's per-transaction log, compressed")
+    count: bool = option(
+        SWITCH, default=False, summary="count the instructions of the server under Valgrind, instead of timing it"
+    )
+
+    def warm_up(self) -> Self:
+        """Where instructions are counted, the shorter of two windows."""
+        if self.count and self.transactions is not None:
+            return replace(self, transactions=-(-self.transactions // SHORTER))
+        return super().warm_up()
 
     @property
     def threads(self) -> int:

@@ -7,13 +7,15 @@ what we take it for before it is ended.
 import os
 import signal
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from pgassay.bench.proc import process_of
 from pgassay.files import Directory, UntrustedError
 
 _PROC = Path("/proc")
-_NAMES = ("postgres", "postmaster")
+_NAMES = ("postgres", "postmaster", "callgrind-amd64", "callgrind-arm64")
+"""Under an instrument a process has the name of that."""
 _POLL_S = 0.02
 FREEZE_S = 1.0
 _MOMENT_S = 0.0005
@@ -70,16 +72,23 @@ def end(directory: Path, patience_s: float) -> None:
         time.sleep(_POLL_S)
 
 
-def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
+def freeze(postmaster: int, only: Collection[int] | None = None, patience_s: float = FREEZE_S) -> None:
     """Stop a postmaster and all of its processes where they are; returns when they stand still, or after a while.
+
+    With `only` those of its children alone.
 
     The postmaster goes first, so that it starts no more. SIGSTOP and not the freezer of control groups: what a killed
     lab leaves stopped can still be ended by SIGKILL, and what it leaves frozen (in version 1) cannot. The lab's keeper
     lets it go on, so that the signal of the lab's death ends it.
     """
-    _signal(postmaster, signal.SIGSTOP)
+    if only is None:
+        _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s
-    while moving := [pid for pid in (postmaster, *_children(postmaster)) if _moves(pid)]:
+    while moving := [
+        pid
+        for pid in (postmaster, *children(postmaster))
+        if (only is None or (pid in only and pid != postmaster)) and _moves(pid)
+    ]:
         for pid in moving:
             _signal(pid, signal.SIGSTOP)
         if time.monotonic() > deadline:
@@ -88,11 +97,11 @@ def freeze(postmaster: int, patience_s: float = FREEZE_S) -> None:
 
 
 def thaw(postmaster: int) -> None:
-    for pid in (*_children(postmaster), postmaster):
+    for pid in (*children(postmaster), postmaster):
         _signal(pid, signal.SIGCONT)
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int) -> list[int]:
     """Every PostgreSQL process is a child of its postmaster; none where it has ended."""
     try:
         return [int(word) for word in (_PROC / f"{pid}/task/{pid}/children").read_text(encoding="utf-8").split()]

@@ -28,6 +28,7 @@ FAST_S = 120.0
 IMMEDIATE_S = 10.0
 _WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
+_OF_KINDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = ANY (%s)"
 _WRITTEN_WRONGLY = ("42", "3F")
 """Classes of SQLSTATE: syntax and names (manual, "PostgreSQL Error Codes")."""
 
@@ -75,15 +76,19 @@ class LocalServer:
         except QueryError:
             return False
 
-    def freeze(self) -> None:
-        """Every process of it stands still until `thaw`; nothing may be asked of it meanwhile."""
+    def freeze(self, *kinds: str) -> None:
+        """Every process of it stands still until `thaw`, or only those of these kinds."""
+        only = [pid for (pid,) in self.query(_OF_KINDS, (list(kinds),))] if kinds else None
         self._frozen = True
-        processes.freeze(self.postmaster_pid)
+        processes.freeze(self.postmaster_pid, only)
 
     def thaw(self) -> None:
         if self._frozen:
             processes.thaw(self.postmaster_pid)
             self._frozen = False
+
+    def processes(self) -> frozenset[int]:
+        return frozenset(processes.children(self.postmaster_pid))
 
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; no process remains. Calling it twice is harmless."""

@@ -69,6 +69,10 @@ _PHRASES: Mapping[str, Phrase] = {
     "server_cpu_us_per_transaction": Phrase(
         "server CPU", "CPU", "each {work} takes", "more server CPU", "less server CPU", "as much server CPU"
     ),
+    "instructions_per_transaction": Phrase(
+        "instructions", "instructions", "each {work} executes", "more instructions", "fewer instructions",
+        "as many instructions",
+    ),
     "disk_written_bytes_per_transaction": Phrase(
         "bytes written to the device", "bytes written", "each {work} writes", "more to the device",
         "less to the device", "as much to the device",

@@ -22,6 +22,7 @@ from pgassay.report import (
     doubts,
     drives,
     factors,
+    functions,
     headline,
     hosts,
     likeness,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 SECTIONS: tuple[Section, ...] = (
     headline.SECTION,
     verdict.SECTION,
+    functions.SECTION,
     hosts.SECTION,
     power_cuts.SECTION,
     doubts.SECTION,

@@ -20,6 +20,7 @@ from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import cause, grouped
 from pgassay.study.responses import Status
+from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -132,7 +133,9 @@ def disturbance(trials: Sequence[TrialRecord]) -> str:
     shares = sorted(
         share
         for trial in trials
-        if trial.status is Status.VALID and (share := trial.responses.get("foreign_cpu_share")) is not None
+        if trial.status is Status.VALID
+        and COUNTED not in trial.regime  # whoever else has the CPU, a server executes the same
+        and (share := trial.responses.get("foreign_cpu_share")) is not None
     )
     if not shares:
         return ""

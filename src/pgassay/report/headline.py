@@ -11,7 +11,7 @@ steps that it takes, and what they risk.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import log
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,7 @@ from pgassay.report.trials import median_s
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
+from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -62,6 +63,7 @@ _BEFORE = ("scale", "table of", "file of")
 _MANY = 0.1
 """A larger share of discarded trials is named."""
 _LISTED_MAX, _CURVES_MAX = 3, 2
+_NOT_TIMED = "time depends on waiting, caches and contention, which are not counted"
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ def headline_of(findings: "Findings") -> Headline:
         return cuts
     if findings.verdicts:
         found = statements.with_sentence(headline(findings.once(case_of)), findings)
+        if any(COUNTED in trial.regime for trial in findings.trials):
+            first, *others = found.sentences
+            found = replace(found, sentences=(first, _NOT_TIMED, *others), rest=(_NOT_TIMED, *found.rest))
     else:
         found = of_curves(findings)
     if cuts is None:

@@ -20,7 +20,7 @@ from pgassay.report.trials import grouped, of_regime
 from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED, Study
 from pgassay.study.responses import Status
-from pgassay.study.work import BURST, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, TRANSACTION, WORDS, WORK, Work
+from pgassay.study.work import BURST, COUNTED, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, TRANSACTION, WORDS, WORK, Work
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, SOMEWHERE, WORK)}
 
@@ -45,6 +45,8 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         else:
             found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
+    for instrument in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(COUNTED))):
+        found.append(f"instructions in user space, counted by {instrument}: no system calls, no JIT, one client")
     # To drives by a slower clock the processor is faster than it is.
     for slower in sorted({dilation(trial.levels) for trial in valid} - {1}):
         times = f"rates and times by the drives' clock, as with a processor {slower} times as fast"

@@ -20,6 +20,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report.colours import GREY, PALETTE, SOFT
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Response, Status
+from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -107,7 +108,7 @@ def doubts(
     """A sentence for each class but flat, about the trials that count; none for a load without a series per second."""
     if not has_seconds(responses):
         return
-    valid = [trial.number for trial in trials if trial.status is Status.VALID]
+    valid = [each.number for each in trials if each.status is Status.VALID and COUNTED not in each.regime]
     lengths = {each.number: each.regime.get("window_s") for each in trials}
     least = LEAST_BATCHES * BATCH_S
     short = [number for number, each in lengths.items() if isinstance(each, int | float) and 0.0 < each < least]

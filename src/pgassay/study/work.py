@@ -83,6 +83,9 @@ WORK = "work"
 SOMEWHERE = "somewhere"
 """No CHECKPOINT came before the window, for want of the right: what any other becomes on a server that is not ours."""
 
+COUNTED = "counted"
+"""What a trial's regime names its instrument by, where instructions were counted and nothing was timed."""
+
 WORDS: Mapping[str, str] = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",

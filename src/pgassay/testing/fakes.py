@@ -60,7 +60,7 @@ DEFAULTS: Mapping[str, str] = {
     "wal_compression": "off", "synchronous_commit": "on", "fsync": "on", "full_page_writes": "on",
     "maintenance_work_mem": "64MB", "autovacuum": "on", "checkpoint_warning": "30s", "huge_pages": "try",
     "block_size": "8192", "data_checksums": "off", "wal_segment_size": "16MB", "max_connections": "100",
-    "wal_level": "replica", "max_wal_senders": "10",
+    "wal_level": "replica", "max_wal_senders": "10", "jit": "on",
 }  # fmt: skip
 """Settings that the fake knows; every value that has a canonical form is accepted, `refuse me` is not."""
 
@@ -138,13 +138,17 @@ class FakeServer:
         """Until it is stopped or dies."""
         return self._running
 
-    def freeze(self) -> None:
-        """Stand still, as a stopped process: it answers nothing until `thaw`."""
-        self.frozen = True
+    def freeze(self, *kinds: str) -> None:
+        """Stand still, as a stopped process: it answers nothing until `thaw`, unless only some `kinds` do."""
+        self.frozen = not kinds
 
     def thaw(self) -> None:
         """Run again, and answer what is asked."""
         self.frozen = False
+
+    def processes(self) -> frozenset[int]:
+        """None."""
+        return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
         """Stop; calling it twice is harmless."""

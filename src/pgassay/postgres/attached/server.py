@@ -131,11 +131,15 @@ class AttachedServer:
         except QueryError:
             return False
 
-    def freeze(self) -> None:
+    def freeze(self, *kinds: str) -> None:
         """Nothing: its processes are not ours to stop. Databases of one server do not take turns."""
 
     def thaw(self) -> None:
         """Nothing, as for `freeze`."""
+
+    def processes(self) -> frozenset[int]:
+        """None of ours."""
+        return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
         """Put back what holds for the whole server; the database stays until its drive discards it."""

@@ -1,0 +1,134 @@
+"""Valgrind's Callgrind as an instrument: user-space instructions, at about 30 times the time of a native server.
+
+Cachegrind costs the same and knows no calls (docs/evidence/counts.md). Counts begin at the main function of a process,
+so what it inherits of its postmaster is left out. The file's format: Valgrind manual, "Callgrind Format Specification".
+"""
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from pathlib import Path
+
+from pgassay import children
+from pgassay.bench.errors import BenchError
+from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL, Executed
+from pgassay.bench.running import Runner
+from pgassay.errors import UsageError
+from pgassay.files import Directory, Owner, UntrustedError
+
+PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"
+_MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
+"""Exported by every server from 13 on, so that they are known by name without symbols, too."""
+_BY_TIME = re.compile(r"secure_(read|write)|pgstat_(\w+_)?flush\w*|pgstat_prep_(pending_entry|database_pending)")
+"""What depends on how long a transaction takes: a backend waits for its client's next message or finds it there
+(be-secure.c), and reports its statistics once a second (pgstat.c)."""
+_FOLDER = "counts"
+_NAMED = re.compile(r"(c?fn|c?ob)=\((\d+)\)(?: (.*))?")
+_RECURSION = re.compile(r"'\d+$")
+
+
+class Valgrind:
+    """Counts are in a folder of the servers' account below `place`, a directory of ours."""
+
+    def __init__(self, runner: Runner, place: Path, account: Owner | None) -> None:
+        self._runner = runner
+        self._place = place
+        self._account = account
+
+    @cached_property
+    def name(self) -> str:
+        self.require()
+        return self._runner.run([PROGRAM, "--version"]).stdout.strip()
+
+    def require(self) -> None:
+        if children.which(PROGRAM) is None:
+            raise UsageError("counting needs Valgrind, which is not installed", REMEDY)
+
+    def begin(self) -> tuple[str, ...]:
+        with Directory.open(self._place) as place:
+            if place.status(_FOLDER) is not None:
+                place.remove_tree(_FOLDER)
+            place.mkdir(_FOLDER, 0o700, self._account)
+        return (
+            str(children.which(PROGRAM)),
+            "--command-line-only=yes",
+            "--quiet",
+            "--vgdb=no",
+            "--tool=callgrind",
+            *(f"--zero-before={main}" for main in _MAINS),
+            f"--callgrind-out-file={self._place / _FOLDER}/%p",
+        )
+
+    def ended(self) -> frozenset[int]:
+        with Directory.open(self._place / _FOLDER) as folder:
+            return frozenset(int(name) for name in folder.names() if name.isdecimal())
+
+    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+        with Directory.open(self._place / _FOLDER) as folder:
+            try:
+                return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)
+            except (OSError, UntrustedError, ValueError, LookupError) as error:
+                raise BenchError(f"Callgrind's counts cannot be read: {error!s}") from error
+
+
+def parse(lines: Iterable[str]) -> Executed:
+    """A file of Callgrind's with the one event Ir; raises `ValueError` or `LookupError` for anything else."""
+    names = _Names()
+    own: dict[str, int] = {}
+    calls: dict[str, int] = {}
+    left_out = told = 0
+    inclusive = False
+    for line in lines:
+        if line[:1] and line[:1] in "0123456789+-*":
+            count = int(line.split()[1])
+            if not inclusive:
+                own[names.function] = own.get(names.function, 0) + count
+            elif _BY_TIME.fullmatch(names.callee) and not _BY_TIME.fullmatch(names.function):
+                left_out += count
+            inclusive = False
+        elif line.startswith("calls="):
+            calls[names.callee] = calls.get(names.callee, 0) + int(line[6:].split()[0])
+            inclusive = True
+        elif line.startswith("totals:"):
+            told = int(line.split()[1])
+        elif line.startswith("events:") and line.split()[1:] != ["Ir"]:
+            raise ValueError(f'"{line}" is not what was asked for')
+        else:
+            names.read(line)
+    total = sum(own.values())
+    if not total or total != told:
+        raise ValueError(f"{total:,} instructions of {told:,} are there")
+    return Executed(
+        next((kind for main, kind in _MAINS.items() if main in own), OTHER),
+        float(total - left_out),
+        {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
+    )
+
+
+class _Names:
+    """Which function costs belong to, and which it calls: a name stands in full only where it is first used."""
+
+    def __init__(self) -> None:
+        self.function = self.callee = ""
+        self._known: dict[tuple[str, str], str] = {}
+        self._object = self._callees = ""
+
+    def read(self, line: str) -> None:
+        found = _NAMED.match(line)
+        if found is None:
+            return
+        word, number, text = found.groups()
+        kind = word.removeprefix("c")
+        within = (self._callees if word == "cfn" else "") or self._object
+        if text is not None:
+            name = text.rpartition("/")[2] if kind == "ob" else _RECURSION.sub("", text)
+            self._known[kind, number] = f"{within}+{int(name, 16):#x}" if name.startswith("0x") else name
+        known = self._known[kind, number]
+        if word == "ob":
+            self._object = known
+        elif word == "cob":
+            self._callees = known
+        elif word == "fn":
+            self.function = known
+        else:
+            self.callee, self._callees = known, ""

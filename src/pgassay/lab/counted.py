@@ -1,0 +1,117 @@
+"""A trial that counts what the server executes instead of timing it (docs/counts.md).
+
+The load is played twice, each time by a new connection from a CHECKPOINT on: first a tenth of its transactions, then
+all. The difference is what the other nine tenths executed: to connect, to read the catalogue and to plan the first time
+costs the same in both. An instrument dilates time, so nothing may begin by a clock: no autovacuum (`lab.settings`), and
+the WAL writer and the background writer stand still, or they would do at random moments what backends do otherwise.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pgassay.analysis.comparable import is_speed
+from pgassay.bench.instrument import BACKEND, Executed, Instrument
+from pgassay.bench.load import LoadOptions, LoadResult
+from pgassay.bench.running import Clock
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.lab.arms import ResolvedArm
+from pgassay.load.options import RatedOptions
+from pgassay.record.counts import CountsRecord
+from pgassay.study.responses import Better, Response
+from pgassay.study.units import parse_boolean
+
+INSTRUCTIONS = Response(
+    "instructions_per_transaction", "instructions, per transaction", "count", Better.LOWER, cost=True
+)
+BY_A_CLOCK = ("walwriter", "background writer")
+PATIENCE_S = 120.0
+"""Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
+_POLL_S = 0.05
+_TIMES = ("s", "ms", "us")
+
+
+@dataclass(frozen=True)
+class Window:
+    """What the processes executed that began and ended in a window, which had so many transactions."""
+
+    transactions: int
+    executed: tuple[Executed, ...]
+
+
+def window(
+    instrument: Instrument, server: Server, clock: Clock, play: Callable[[], LoadResult]
+) -> tuple[LoadResult, Window]:
+    """Play a load and count it; returns when its processes have ended."""
+    there, counted = server.processes(), instrument.ended()
+    result = play()
+    deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
+    while server.processes() - there and clock.monotonic_ns() < deadline_ns:
+        clock.sleep(_POLL_S)
+    return result, Window(result.transactions, instrument.executed(instrument.ended() - counted))
+
+
+def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecord | None:
+    """What each of the transactions executed by which the second window is longer; None where that cannot be said."""
+    shorter, longer = windows
+    more = longer.transactions - shorter.transactions
+    if more <= 0 or not all(any(each.kind == BACKEND for each in one.executed) for one in windows):
+        return None
+    processes: dict[str, float] = {}
+    functions: dict[str, tuple[float, float]] = {}
+    for one, sign in ((longer, 1), (shorter, -1)):
+        for each in one.executed:
+            processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions
+            for name, (own, calls) in each.functions.items():
+                known = functions.get(name, (0.0, 0.0))
+                functions[name] = (known[0] + sign * own, known[1] + sign * calls)
+    return CountsRecord(
+        instrument.name,
+        more,
+        {kind: count / more for kind, count in processes.items()},
+        {name: (own / more, calls / more) for name, (own, calls) in functions.items()},
+    )
+
+
+def without_times(found: Mapping[str, float | None], declared: Iterable[Response]) -> dict[str, float | None]:
+    """Responses without those in units of time: an instrument makes all of them long."""
+    times = {each.name for each in declared if is_speed(each) or each.unit in _TIMES}
+    return {name: None if name in times else value for name, value in found.items()}
+
+
+def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
+    """What trials with these options, one of each arm, have in addition."""
+    return (INSTRUCTIONS,) if any(each.count for each in options) else ()
+
+
+def require(arm: ResolvedArm) -> None:
+    """Raise `UsageError` for what cannot be counted; a missing instrument is named to the `lacking` of the site."""
+    load, site = arm.setup.load, arm.site
+    if not load.count:
+        return
+    if load.transactions is None:
+        raise UsageError('"load.count" counts a fixed number of transactions', 'give it with "load.transactions" (-t)')
+    if isinstance(load, RatedOptions) and load.rate_tps is not None:
+        raise UsageError(
+            'a load with "load.rate" cannot be counted: an instrument makes the server too slow for it',
+            "leave load.rate (-R) out",
+        )
+    if load.connections > 1:
+        raise UsageError(
+            f"a load of {load.connections} clients cannot be counted yet: how they meet differs from run to run",
+            "set load.clients = 1 (-c 1)",
+        )
+    if load.cuts:
+        raise UsageError('"load.cuts" goes by time, which "load.count" makes long', "leave one of them out")
+    jit = arm.setup.settings.get("jit")
+    if jit is not None and parse_boolean(jit):
+        raise UsageError(
+            '"server.jit" = on cannot be counted: its code is made at run time, and has no functions',
+            "leave it out: where instructions are counted jit is off",
+        )
+    if not site.server.ours:
+        raise UsageError("a server that runs already cannot be counted", "leave --server out")
+    try:
+        site.instrument.require()
+    except UsageError as error:
+        site.lacking.name("instrument", error)

@@ -1,0 +1,47 @@
+"""What the server executed in a counted trial as its directory keeps it: `counts.json`, for each transaction.
+
+A later version may add to it, and leaves what is here (docs/record.md).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from pgassay import untrusted
+from pgassay.record import trials
+from pgassay.record.errors import damaged
+from pgassay.record.reading import Run
+
+FILE = "counts.json"
+
+
+@dataclass(frozen=True)
+class CountsRecord:
+    """All numbers but `transactions`, the difference of two windows, are for one transaction."""
+
+    instrument: str
+    transactions: int
+    processes: Mapping[str, float]
+    """The instructions of each kind of process."""
+    functions: Mapping[str, tuple[float, float]]
+    """A function's own instructions, and its calls."""
+
+
+def encode(counts: CountsRecord) -> bytes:
+    return json.dumps(asdict(counts)).encode()
+
+
+def decode(text: bytes) -> CountsRecord:
+    """Raises `ValueError` for what is no such file."""
+    found: CountsRecord = untrusted.json(text, CountsRecord)
+    return found
+
+
+def counts(run: Run, number: int) -> CountsRecord | None:
+    """What was counted in a trial; None where nothing was. Raises `DamagedError`."""
+    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
+    text = run.optional(name, "the counts")
+    try:
+        return None if text is None else decode(text)
+    except ValueError as failure:
+        raise damaged(run.path, f"{name}: {failure}") from failure

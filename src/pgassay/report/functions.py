@@ -1,0 +1,131 @@
+"""Which functions make the difference, where the server's instructions were counted (docs/counts.md).
+
+A function's own instructions for a transaction, without those of the functions that it calls. It may be called more
+often or execute more in each call: the part of its difference that its calls alone explain says which.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from pgassay.analysis.compare import compare
+from pgassay.analysis.effects import Effect
+from pgassay.analysis.observations import observe
+from pgassay.record.counts import CountsRecord, counts
+from pgassay.report import words
+from pgassay.report.section import Brief, Part, Section, Table, Values
+from pgassay.report.trials import by_treatment, valid_by_place
+from pgassay.study.responses import Better, Response, Scale
+
+if TYPE_CHECKING:
+    from pgassay.record.values import TrialRecord
+    from pgassay.report.findings import Findings
+
+SHOWN = 20
+"""Functions, those with the largest differences first."""
+_CALLED = 1e-3
+"""Calls in a transaction; a function that has fewer is not called in it."""
+_MOSTLY = 0.8
+_NONE = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Function:
+    """Means over the trials of a treatment and its baseline: (instructions, calls) of a function for a transaction."""
+
+    name: str
+    before: tuple[float, float]
+    after: tuple[float, float]
+
+    @property
+    def why(self) -> str:
+        """Whether it is called more often or executes more in each call; empty where its calls are not known."""
+        (own, calls), (own_after, calls_after) = self.before, self.after
+        if max(calls, calls_after) < _CALLED:
+            return ""
+        if calls < _CALLED or calls_after < _CALLED:
+            return "new" if calls < _CALLED else "gone"
+        by_calls = (calls_after - calls) * own / calls
+        share = by_calls / (own_after - own) if own_after != own else 0.0
+        often = f"called {calls_after / calls:.3g} times as often"
+        each = "dearer per call" if own_after / calls_after > own / calls else "cheaper per call"
+        return often if share >= _MOSTLY else each if abs(share) <= 1 - _MOSTLY else f"{often}, {each}"
+
+
+def _means(found: Sequence[CountsRecord]) -> Mapping[str, tuple[float, float]]:
+    names = {name for each in found for name in each.functions}
+    return {
+        name: (
+            fmean(each.functions.get(name, _NONE)[0] for each in found),
+            fmean(each.functions.get(name, _NONE)[1] for each in found),
+        )
+        for name in names
+    }
+
+
+def largest(before: Sequence[CountsRecord], after: Sequence[CountsRecord]) -> tuple[Function, ...]:
+    """The functions that differ most between trials of two treatments, the largest difference first."""
+    mine, theirs = _means(after), _means(before)
+    found = [Function(name, theirs.get(name, _NONE), mine.get(name, _NONE)) for name in {*mine, *theirs}]
+    return tuple(sorted(found, key=lambda each: (-abs(each.after[0] - each.before[0]), each.name))[:SHOWN])
+
+
+def _describe(findings: "Findings") -> Iterator[Part]:
+    known = {each.number: found for each in findings.trials if (found := counts(findings.run, each.number))}
+    if not known:
+        return
+    plain = []
+    for place, here in valid_by_place(findings.trials, findings.study.arms).items():
+        trials = [each for each in here if each.number in known]
+        of = {name: [known[each.number] for each in mine] for name, mine in by_treatment(trials).items()}
+        for treatment in (each for each in of if each != findings.baseline and findings.baseline in of):
+            rows = []
+            whole = _total(of[treatment]) - _total(of[findings.baseline])
+            for function in largest(of[findings.baseline], of[treatment]):
+                effect = _effect(findings, trials, known, function.name, treatment)
+                share = effect.estimate / whole if whole else None
+                rows.append(
+                    (
+                        function.name,
+                        *(words.number(own) for own, _ in (function.before, function.after)),
+                        words.interval(effect.estimate, effect.low, effect.high, Scale.DIFFERENCE, _OWN),
+                        words.share(share),
+                        function.why,
+                    )
+                )
+                where = {"treatment": treatment, "condition": place.condition, "covariate": place.covariate}
+                ends = {"difference": effect.estimate, "low": effect.low, "high": effect.high}
+                calls = {"calls": function.after[1], "baseline_calls": function.before[1]}
+                plain.append({**where, "function": function.name, **ends, **calls, "share": share, "why": function.why})
+            head = ("function", findings.baseline, treatment, "difference", "of all", "")
+            yield Table(head, rows, words.place(*place), _NOTES, name="functions")
+    yield Brief("own instructions of each function for a transaction, and what makes the difference")
+    yield Values({"functions": plain})
+
+
+_OWN = Response("own_instructions", "own instructions, per transaction", "count", Better.LOWER, Scale.DIFFERENCE, True)
+_NOTES = (
+    "own instructions for a transaction, the largest differences first; intervals of 95 %, each by itself",
+    "a name such as postgres+0x1ea7b0 is a place in a program without symbols",
+)
+
+
+def _total(found: Sequence[CountsRecord]) -> float:
+    return fmean(sum(each.processes.values()) for each in found)
+
+
+def _effect(
+    findings: "Findings",
+    trials: Sequence["TrialRecord"],
+    known: Mapping[int, CountsRecord],
+    name: str,
+    treatment: str,
+) -> Effect:
+    own = [replace(each, responses={name: known[each.number].functions.get(name, _NONE)[0]}) for each in trials]
+    most = findings.study.design.blocks_max
+    effects = compare(observe(own, name), _OWN, findings.baseline, blocks_max=most, looks=findings.looks)
+    return next(each for each in effects if each.treatment == treatment)
+
+
+SECTION = Section("functions", "Where the instructions go", _describe, secondary=True, link="Functions")

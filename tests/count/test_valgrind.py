@@ -1,0 +1,110 @@
+"""Callgrind's files: what a process executed, by function, less what exchanged bytes with the client."""
+
+import pytest
+
+from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL
+from pgassay.count.valgrind import parse
+
+FILE = """\
+# callgrind format
+version: 1
+creator: callgrind-3.19.0
+pid: 15360
+cmd:  /usr/lib/postgresql/15/bin/postgres -D /data
+part: 1
+
+desc: I1 cache:
+positions: line
+events: Ir
+summary: 1160
+
+ob=(1) /usr/lib/postgresql/15/bin/postgres
+fl=(1) ???
+fn=(1) PostgresMain
+0 100
+cfn=(2) secure_read
+calls=3 0
+0 55
+cfn=(3) 0x00000000001ea7b0
+calls=2 0
+* 700
+cob=(2) /usr/lib/x86_64-linux-gnu/libc.so.6
+cfi=(2) ???
+cfn=(4) 0x00000000000a1000
+calls=1 0
+0 305
+
+fn=(3)
+0 690
+fi=(3) elsewhere.c
++4 10
+
+fn=(2)
+0 50
+cob=(2)
+cfn=(4)
+calls=1 0
+0 5
+
+ob=(2)
+fn=(4)
+0 210
+cfn=(5) recursive
+calls=1 0
+0 100
+
+fn=(5)
+0 90
+cfn=(6) recursive'2
+calls=4 0
+0 10
+
+fn=(6)
+0 10
+
+totals: 1160
+"""
+
+
+def test_each_function_has_its_own_instructions_and_calls() -> None:
+    found = parse(FILE.splitlines())
+    assert found.kind == BACKEND
+    assert found.functions == {
+        "PostgresMain": (100.0, 0.0),
+        "secure_read": (50.0, 3.0),
+        "postgres+0x1ea7b0": (700.0, 2.0),
+        "libc.so.6+0xa1000": (210.0, 2.0),
+        "recursive": (100.0, 5.0),
+    }
+
+
+@pytest.mark.parametrize("name", ["secure_read", "pgstat_relation_flush_cb", "pgstat_flush_io"])
+def test_what_goes_by_time_is_left_out_once_with_all_below_it(name: str) -> None:
+    text = FILE.replace("secure_read", name)
+    assert parse(text.splitlines()).instructions == 1160 - 55
+    nested = text.replace("0x00000000000a1000", "pgstat_prep_pending_entry")
+    nested = nested.replace("calls=1 0\n0 305\n", "calls=1 0\n0 0\n")
+    assert parse(nested.splitlines()).instructions == 1160 - 55, "what one of them calls is part of it"
+    assert parse(FILE.replace("secure_read", "pgstat_report_stat").splitlines()).instructions == 1160
+
+
+@pytest.mark.parametrize(("main", "kind"), [("ParallelWorkerMain", PARALLEL), ("CheckpointerMain", OTHER)])
+def test_a_process_is_known_by_its_main_function(main: str, kind: str) -> None:
+    assert parse(FILE.replace("PostgresMain", main).splitlines()).kind == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "totals: 0\n",
+        FILE.replace("totals: 1160", ""),
+        FILE.replace("totals: 1160", "totals: 1161"),
+        FILE.replace("events: Ir", "events: Ir Dr"),
+        FILE.replace("0 690\n", "0\n"),
+        FILE.replace("fn=(1) PostgresMain", "fn=(1)"),
+    ],
+)
+def test_a_file_that_was_cut_short_or_is_another_is_refused(text: str) -> None:
+    with pytest.raises((ValueError, LookupError)):
+        parse(text.splitlines())

@@ -1,0 +1,37 @@
+"""An instrument without servers: each process that `runs` says ended executed so much."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+
+from pgassay.bench.instrument import BACKEND, Executed
+from pgassay.errors import UsageError
+
+
+@dataclass
+class FakeInstrument:
+    """See `bench.instrument.Instrument`; `end` says that a process has ended, and what it executed."""
+
+    lacking: str = ""
+    begun: int = 0
+    name: str = "a fake"
+    _ended: dict[int, Executed] = field(default_factory=dict)
+
+    def require(self) -> None:
+        if self.lacking:
+            raise UsageError(self.lacking)
+
+    def begin(self) -> tuple[str, ...]:
+        self.begun += 1
+        self._ended.clear()
+        return ("/nowhere/instrument",)
+
+    def ended(self) -> frozenset[int]:
+        return frozenset(self._ended)
+
+    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+        return tuple(self._ended[pid] for pid in pids)
+
+    def end(self, instructions: float, kind: str = BACKEND) -> None:
+        """Another process has ended, whose every instruction is in one function, called once in each ten."""
+        functions = {"exec_execute": (instructions, instructions / 10)}
+        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions)

@@ -1,0 +1,194 @@
+"""Trials that count what a server executes: two windows, their difference, and what cannot be counted."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from pgassay.bench.instrument import BACKEND, PARALLEL, Executed
+from pgassay.bench.load import LoadOptions, LoadResult
+from pgassay.bench.server import Server
+from pgassay.errors import UsageError
+from pgassay.lab import counted
+from pgassay.lab.arms import resolve
+from pgassay.lab.counted import Window, difference, without_times
+from pgassay.lab.settings import settings_of
+from pgassay.lab.site import Site
+from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.record.counts import FILE, CountsRecord, decode, encode
+from pgassay.study.responses import Better, Response, Status
+from pgassay.testing.fakes import FakeClock, FakeServer
+from tests.fakes.disk import Crashed
+from tests.fakes.instrument import FakeInstrument
+from tests.lab.machine import Planned
+from tests.lab.simulation import RUN, Simulation, arm_with, ending, simulate, study_of
+
+NAME = counted.INSTRUCTIONS.name
+CONNECTING = 5_000_000.0
+PER_TRANSACTION: Mapping[str, float] = {"100": 200_000.0, "90": 201_000.0, "50": 230_000.0}
+COUNTED = {"load__count": "on", "load__transactions": "100"}
+
+
+def executed(instructions: float, kind: str = BACKEND, **functions: tuple[float, float]) -> Executed:
+    return Executed(kind, instructions, functions)
+
+
+def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> None:
+    shorter = Window(10, (executed(30.0, planner=(20.0, 1.0), hash_search=(10.0, 10.0)),))
+    longer = Window(
+        110, (executed(1030.0, planner=(20.0, 1.0), hash_search=(1010.0, 110.0)), executed(200.0, PARALLEL))
+    )
+    found = difference(FakeInstrument(), [shorter, longer])
+    assert found == CountsRecord(
+        "a fake", 100, {BACKEND: 10.0, PARALLEL: 2.0}, {"planner": (0.0, 0.0), "hash_search": (10.0, 1.0)}
+    )
+    assert decode(encode(found)) == found
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        [Window(10, (executed(1.0),)), Window(10, (executed(2.0),))],
+        [Window(10, (executed(1.0),)), Window(100, ())],
+        [Window(10, (executed(1.0, PARALLEL),)), Window(100, (executed(2.0),))],
+    ],
+)
+def test_without_a_longer_window_and_a_backend_in_both_there_is_no_count(windows: Sequence[Window]) -> None:
+    assert difference(FakeInstrument(), windows) is None
+
+
+def test_no_time_is_told_of_a_dilated_trial() -> None:
+    declared = (
+        Response("tps", "", "1/s", Better.HIGHER),
+        Response("server_cpu_us_per_transaction", "", "us", Better.LOWER, cost=True),
+        Response("disk_read_bytes_per_s", "", "bytes", Better.LOWER),
+        Response("wal_bytes_per_transaction", "", "bytes", Better.LOWER, cost=True),
+    )
+    found = without_times({each.name: 7.0 for each in declared}, declared)
+    assert [name for name, value in found.items() if value is not None] == ["wal_bytes_per_transaction"]
+    assert found.keys() == {each.name for each in declared}
+
+
+class SlowToEnd(FakeServer):
+    """Its load's backend ends some looks after the load, and writes its counts then."""
+
+    looks = 0
+    instrument = FakeInstrument()
+
+    def processes(self) -> frozenset[int]:
+        self.looks += 1
+        if self.looks == 5:
+            self.instrument.end(1000.0)
+        return frozenset({7, 8} if 1 < self.looks < 5 else {7})
+
+
+def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
+    (tmp_path / "pgassay_fake.json").write_text("{}")
+    server = SlowToEnd.__new__(SlowToEnd)
+    server.instrument.end(1.0)  # of an earlier window
+    result = LoadResult(0, (0, 0), (1, 1), 10, {})
+    played, found = counted.window(server.instrument, server, FakeClock(), lambda: result)
+    assert played is result
+    assert found == Window(10, server.instrument.executed([2]))
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"load__count": "on"}, "a fixed number of transactions"),
+        ({**COUNTED, "load__rate": "100"}, "load.rate"),
+        ({**COUNTED, "load__clients": "2"}, "2 clients"),
+        ({**COUNTED, "load__cuts": "3"}, "load.cuts"),
+        ({**COUNTED, "server__jit": "on"}, "server.jit"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused_by_name(levels: Mapping[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        counted.require(arm_with(load__driver="pgbench", **levels))
+
+
+def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
+    arm = arm_with(load__driver="pgbench", **COUNTED)
+    lacking = replace(arm.site, instrument=FakeInstrument(lacking="no Valgrind"))
+    there = resolve(arm.study, lacking).arms[0]
+    with pytest.raises(UsageError, match="no Valgrind"):
+        counted.require(there)
+    counted.require(resolve(arm_with(load__driver="pgbench").study, lacking).arms[0])
+
+
+def test_nothing_begins_by_a_clock_and_nothing_is_compiled_meanwhile() -> None:
+    arm = arm_with(load__driver="pgbench", **COUNTED, server__autovacuum="on")
+    found = settings_of(arm.study, arm.setup)
+    assert (found["jit"], found["autovacuum"]) == ("off", "on"), "what the user sets is left alone"
+    assert "jit" not in settings_of(arm.study, arm_with(load__driver="pgbench").setup)
+
+
+def test_the_shorter_window_has_a_tenth_of_the_transactions() -> None:
+    options = PgbenchOptions(count=True, transactions=25)
+    assert options.warm_up() == replace(options, transactions=3)
+    assert PgbenchOptions(transactions=25, warmup_s=4).warm_up() == PgbenchOptions(duration_s=4)
+
+
+@dataclass
+class Counting(Simulation):
+    """A simulated machine whose servers execute so much for each transaction, and to connect."""
+
+    instrument: FakeInstrument = field(default_factory=FakeInstrument)
+
+    def site(self) -> Site:
+        usual = super().site()
+
+        def load(options: LoadOptions, installation: Any) -> Any:
+            found = cast(Any, usual.load(options, installation))
+            played = found.run
+
+            def run(server: Server, output: Path, seed: int) -> LoadResult:
+                assert isinstance(server, FakeServer)
+                result: LoadResult = played(server, output, seed)
+                fillfactor = server.state["tables"]["pgbench_accounts"] or "100"
+                self.instrument.end(CONNECTING + result.transactions * PER_TRANSACTION[fillfactor])
+                return result
+
+            found.run = run
+            return found
+
+        return replace(usual, instrument=self.instrument, load=load)
+
+
+def counting(place: Path) -> Counting:
+    study = study_of(load={"count": "on", "transactions": "1000", "duration": "8s", "checkpoint": "none"})
+    return Counting(simulate(place).machine, replace(study, primary=NAME), events={})
+
+
+def test_a_whole_run_counts(tmp_path: Path) -> None:
+    simulation = counting(tmp_path)
+    simulation.carry_on()
+    ending(simulation)
+    for trial in simulation.run.trials:
+        assert trial.status is Status.VALID, trial.reasons
+        assert trial.regime["counted"] == "a fake"
+        expected = PER_TRANSACTION[trial.levels["table.fillfactor"].canonical]
+        assert trial.responses[NAME] == pytest.approx(expected)
+        assert trial.responses["tps"] is None
+        found = decode(simulation.machine.disk.read(RUN / "trials" / f"{trial.number:06d}" / FILE))
+        assert found.functions["exec_execute"] == pytest.approx((expected, expected / 10))
+    assert simulation.instrument.begun == len(simulation.run.trials)
+    assert "server freeze" in simulation.machine.moments
+    assert simulation.machine.left_behind() == []
+
+
+def test_a_run_that_was_killed_between_its_windows_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    whole, cut = counting(tmp_path), counting(tmp_path)
+    whole.carry_on()
+    between = whole.machine.moments.index("load run") + 2
+    cut.machine.planned = {between: Planned.KILL}
+    with pytest.raises(Crashed):
+        cut.carry_on()
+    assert cut.machine.moments[-1] != whole.machine.moments[-1]
+    cut.go_on()
+    after, usual = ending(cut), ending(whole)
+    assert [each.responses[NAME] for each in after.trials] == [each.responses[NAME] for each in usual.trials]
+    assert after.reason == usual.reason
+    assert cut.machine.left_behind() == []

@@ -1,0 +1,78 @@
+"""Which functions make the difference: the largest first, with intervals, and whether they are called more often."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgassay.record.counts import FILE, CountsRecord, counts, encode
+from pgassay.report.findings import Findings
+from pgassay.report.functions import SECTION, Function, largest
+from pgassay.testing.planted import make_run
+from tests.report.blocks import plain, tables
+
+BEFORE = {"compress": (0.0, 0.0), "hash_search": (1000.0, 50.0), "checksum": (400.0, 2.0), "same": (9000.0, 3.0)}
+AFTER = {"compress": (5000.0, 1.0), "hash_search": (2000.0, 100.0), "checksum": (500.0, 2.0), "same": (9000.0, 3.0)}
+
+
+def record(functions: dict[str, tuple[float, float]]) -> CountsRecord:
+    return CountsRecord("a fake", 900, {"backend": sum(own for own, _ in functions.values())}, functions)
+
+
+def with_counts(place: Path) -> Findings:
+    """The planted run, in which rows that leave room in their pages compress, and nothing else differs."""
+    run = make_run(place / "run")
+    for trial in run.trials:
+        wander = 1 + trial.block / 1000
+        mine = AFTER if trial.treatment == "table.fillfactor=75" else BEFORE
+        found = record({name: (own * wander, calls) for name, (own, calls) in mine.items()})
+        (run.trial_directory(trial.number) / FILE).write_bytes(encode(found))
+    return Findings(run)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ((0.0, 0.0), (50.0, 1.0), "new"),
+        ((50.0, 1.0), (0.0, 0.0), "gone"),
+        ((50.0, 1.0), (100.0, 2.0), "called 2 times as often"),
+        ((50.0, 1.0), (90.0, 1.0), "dearer per call"),
+        ((50.0, 1.0), (10.0, 1.0), "cheaper per call"),
+        ((50.0, 1.0), (200.0, 2.0), "called 2 times as often, dearer per call"),
+        ((50.0, 0.0), (60.0, 0.0), ""),
+        ((50.0, 1.0), (50.0, 1.0), "cheaper per call"),
+    ],
+)
+def test_more_calls_are_told_from_dearer_calls(
+    before: tuple[float, float], after: tuple[float, float], why: str
+) -> None:
+    assert Function("f", before, after).why == why
+
+
+def test_the_largest_difference_comes_first_and_what_one_side_lacks_counts_as_nothing() -> None:
+    found = largest([record({"gone": (70.0, 1.0), "less": (9.0, 1.0)})], [record({"less": (1.0, 1.0)})])
+    assert [(each.name, each.after[0] - each.before[0]) for each in found] == [("gone", -70.0), ("less", -8.0)]
+
+
+def test_a_run_that_counted_says_where(tmp_path: Path) -> None:
+    findings = with_counts(tmp_path)
+    table, *_ = tables(SECTION, findings)
+    assert [row[0] for row in table.rows[:3]] == ["compress", "hash_search", "checksum"]
+    assert [row[-1] for row in table.rows[:3]] == ["new", "called 2 times as often", "dearer per call"]
+    first: dict[str, Any] = plain(findings)["functions"][0]
+    assert (first["treatment"], first["function"]) == ("table.fillfactor=75", "compress")
+    assert first["low"] < first["difference"] < first["high"]
+    assert first["low"] < 5000 * 1.0045 < first["high"]
+    assert first["share"] == pytest.approx(5000 / 6100, abs=0.01)
+
+
+def test_a_run_without_counts_has_no_such_section(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run")
+    assert counts(run, 1) is None
+    assert SECTION.blocks(Findings(run)) == ()
+
+
+def test_counts_that_are_damaged_are_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", kept={FILE: b'{"format": 1}'})
+    with pytest.raises(Exception, match=FILE):
+        counts(run, 2)
