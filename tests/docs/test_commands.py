@@ -3,6 +3,7 @@
 What is only parsed is listed here with its reason; anything else that a page shows is run.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -200,7 +201,8 @@ def test_a_study_can_be_planned_as_it_is_shown(
         pytest.skip("needs root")
     status = main([*line, *(() if "--dry-run" in line else ("--dry-run",)), "--allow-volatile", "--allow-busy"])
     printed = capsys.readouterr()
-    assert status == (1 if "  lacking  " in printed.out else 0), printed.err
+    lacks = json.loads(printed.out)["lacking"] if "--json" in line else "  lacking  " in printed.out
+    assert status == (1 if lacks else 0), printed.err
     assert printed.out
 
 
