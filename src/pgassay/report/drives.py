@@ -18,7 +18,7 @@ from pgassay.record import start_states
 from pgassay.record.values import TrialRecord
 from pgassay.report import service_times, words
 from pgassay.report.section import Block, Drawing, Figure, Section, Table
-from pgassay.report.trials import by_treatment, middle, valid_by_place
+from pgassay.report.trials import by_treatment, median_s, middle, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
     DATA,
@@ -360,7 +360,7 @@ def _drive_writes(trial: TrialRecord, sources: Sequence[str]) -> float | None:
 
 def _enough(trials: Sequence[TrialRecord], written: float) -> str:
     """How long a window would have to be."""
-    window_s = middle(value for trial in trials if isinstance(value := trial.regime.get("window_s"), float))
+    window_s = median_s(trials, "window_s")
     return f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written > 0 else ""
 
 

@@ -41,7 +41,7 @@ from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
 from pgassay.report.fitted import FITTED, fitted, text_of
 from pgassay.report.section import Block, Cell, Listing, Section, Sentences, Surface, Table
-from pgassay.report.trials import middle
+from pgassay.report.trials import median_s, middle
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.responses import Response, Status
@@ -407,11 +407,10 @@ def _size(findings: "Findings") -> _Size:
     limits = [trial.levels[_MEMORY].typed for trial in valid if _MEMORY in trial.levels]
     known = [float(total)] if isinstance(total, int | float) else []
     known += [float(parse_memory(each)) for each in limits if each != "all"]
-    windows = (trial.regime.get("window_s") for trial in valid)
     return {
         "data_bytes": middle(trial.responses.get("database_bytes") for trial in valid),
         "memory_bytes": min(known, default=None),
-        "window_s": middle(float(each) for each in windows if isinstance(each, int | float)),
+        "window_s": median_s(valid, "window_s"),
     }
 
 
