@@ -18,7 +18,7 @@ from pgassay.report import comparison, drives, power_cuts, statements, turns, wo
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Block, Folded, Section, Sentences, Surface, Table
-from pgassay.report.trials import cause
+from pgassay.report.trials import cause, load_level
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
 def unplayed(findings: "Findings") -> str:
     """What the replays left out of their log, of each kind the most of any trial; empty where they played it all."""
     most: Counter[str] = Counter()
-    for trial in findings.trials:
+    for trial in (each for each in findings.trials if load_level(each, "driver", "pgbench") == "replay"):
         most |= Counter(replayed.left_out(findings.run, trial.number))
     return f"left out of the log that is played: {'; '.join(phrases)}" if (phrases := replayed.phrases(most)) else ""
 
