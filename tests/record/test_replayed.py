@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 from pgassay.record import replayed
+from pgassay.record.values import LevelRecord
 from pgassay.report import page, text
 from pgassay.report.doubts import reasons
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 
 LEFT_OUT = {"commands": 0, "half_sessions": 2, "half_calls": 3, "unread": 1, "doubtful": 2, "torn": 1}
+REPLAY = {"load.driver": LevelRecord("replay", "replay")}
 SAID = (
     "left out of the log that is played: 3 calls of transactions that begin before the log; 1 record that cannot be"
     " read; 2 statements that may not be whole; 1 log whose last record may not be whole"
@@ -20,7 +22,7 @@ SAID = (
 
 def test_what_was_not_played_is_said_once(tmp_path: Path) -> None:
     written = json.dumps({"format": 1, "left_out": LEFT_OUT}).encode()
-    findings = Findings(make_run(tmp_path / "run", kept={replayed.FILE: written}))
+    findings = Findings(make_run(tmp_path / "run", kept={replayed.FILE: written}, levels=REPLAY))
     assert reasons(findings).count(SAID) == 1
     assert text.render(findings).count(SAID[1:]) == 1
     html = page.write(findings, tmp_path / "report", pictures=False).read_text(encoding="utf-8")
@@ -34,5 +36,5 @@ def test_what_was_not_played_is_said_once(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_without_counts_nothing_is_said(tmp_path: Path, written: bytes | None) -> None:
     kept = {} if written is None else {replayed.FILE: written}
-    findings = Findings(make_run(tmp_path / "run", kept=kept))
+    findings = Findings(make_run(tmp_path / "run", kept=kept, levels=REPLAY))
     assert not any("left out of the log" in each for each in reasons(findings))

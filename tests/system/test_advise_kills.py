@@ -106,7 +106,7 @@ def test_killed_in_its_screening_and_in_its_confirmation_it_ends_with_its_advice
     assert set(advice["settings"]) == {"commit_delay"}
     assert {each["name"] for each in advice["screened"]} == set(SETTINGS)
     assert (advising.folder / "postgresql.auto.conf").read_text().count("\ncommit_delay = ") == 1
-    assert advice["proof"]["start"]["high"] < 1.0, "two sleeps against one, however busy the machine is"
+    assert advice["proof"]["start"]["high"] < 0.9, "two sleeps against one"
     assert (confirmation / "report" / "report.html").is_file()
 
     again = finished(advising.resume())

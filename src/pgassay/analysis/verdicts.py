@@ -223,10 +223,12 @@ def unresolved(blocks: int | None, seconds: float | None, left: int | None = Non
 
     `unresolved: needs about 12 more blocks, 25 min; the run had room for 5`.
     """
-    text = f"unresolved: {needs(blocks, seconds)}"
-    if blocks is not None and left is not None and 0 < left < blocks:
-        text += f"; the run had room for {left}"
-    return text
+    return f"unresolved: {needs(blocks, seconds)}{_room(blocks, left)}"
+
+
+def _room(blocks: int | None, left: int | None) -> str:
+    """That the run could not have come so far by itself, where it could have gone on at all."""
+    return f"; the run had room for {left}" if blocks is not None and left is not None and 0 < left < blocks else ""
 
 
 def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
@@ -234,9 +236,8 @@ def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
 
     `left` more blocks are allowed; `why` names what keeps even one block from being compared.
     """
-    text = f"unresolved: needs at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
-    text = f"{text}; the run had room for {left}" if 0 < left < blocks else text
-    return f"{text}; {why}" if why else text
+    more = f"at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
+    return f"unresolved: needs {more}{_room(blocks, left)}{f'; {why}' if why else ''}"
 
 
 def not_compared(reason: str) -> str:

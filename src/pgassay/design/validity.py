@@ -67,6 +67,7 @@ RULES: tuple[Rule, ...] = (
     Rule("load.duration", alternating=_WINDOW),
     Rule("load.warmup", alternating=_WINDOW),
     Rule("load.transactions", alternating=_WINDOW),
+    Rule("load.count", alternating=_WINDOW),
     Rule("load.cuts", alternating=_WINDOW),
     Rule("load.recovery", alternating=_WINDOW),
     Rule("load.recovery_limit", alternating=_WINDOW),

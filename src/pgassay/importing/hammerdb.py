@@ -41,8 +41,9 @@ _USERS = re.compile(r"(\d+) (?:Active )?Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
 _PREFIX = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_"
-_SET = rf"(?:{_PREFIX})?(?!\w*pass)(\w+)"  # Oracle's settings have no prefix
-_DICT_WORD = re.compile(_PREFIX + r"(?!\w*pass)(\w+) (\{[^}]*\}|\S+)")
+_KEY = r"(?!\w*pass)(\w+)"  # no password is read
+_SET = rf"(?:{_PREFIX})?{_KEY}"  # Oracle's settings have no prefix
+_DICT_WORD = re.compile(_PREFIX + _KEY + r" (\{[^}]*\}|\S+)")
 _PRINTED = re.compile(
     rf"^ *(?:Changed \w+:{_SET} from .*? to (.*?) for |Value (.*?) for \w+:{_SET} is |{_SET} += (.*))", re.M
 )

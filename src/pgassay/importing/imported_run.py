@@ -145,13 +145,13 @@ def join_seconds(rows: Sequence[ForeignRun], roles: Roles) -> tuple[ForeignRun, 
 
     A second that is there k times in one of them belongs to k runs that were appended, in the order of the rows.
     """
-    groups: dict[tuple[str, ...], list[ForeignRun]] = {}
+    groups: dict[tuple[object, ...], list[ForeignRun]] = {}
     times: Counter[tuple[object, ...]] = Counter()
     for row in rows:
         file = row.place.rpartition(" line ")[0]
         key = (file, *levels_of(roles.levels, row.fields).values(), row.fields.get(roles.block, ""))
         times[*key, row.second] += 1
-        groups.setdefault((*key, str(times[*key, row.second])), []).append(row)
+        groups.setdefault((*key, times[*key, row.second]), []).append(row)
     return tuple(_joined(sorted(group, key=lambda row: row.second or 0.0)) for group in groups.values())
 
 

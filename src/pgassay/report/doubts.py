@@ -18,7 +18,7 @@ from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import cause, grouped
+from pgassay.report.trials import cause, grouped, load_level
 from pgassay.study.responses import Status
 from pgassay.study.work import COUNTED
 
@@ -163,7 +163,7 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
 def unplayed(findings: "Findings") -> str:
     """What the replays left out of their log, of each kind the most of any trial; empty where they played it all."""
     most: Counter[str] = Counter()
-    for trial in findings.trials:
+    for trial in (each for each in findings.trials if load_level(each, "driver", "pgbench") == "replay"):
         most |= Counter(replayed.left_out(findings.run, trial.number))
     return f"left out of the log that is played: {'; '.join(phrases)}" if (phrases := replayed.phrases(most)) else ""
 

@@ -22,7 +22,7 @@ from pgassay.record import check
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
 from pgassay.report.section import Block, Brief, Part, Section, Table
-from pgassay.report.trials import by_treatment, middle, of_regime, valid_by_place
+from pgassay.report.trials import by_treatment, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
     DATA,
@@ -258,7 +258,7 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
     if "aged, not settled" in states:
         return "it had not settled when the drive was aged"
     if written is not None and written < WHOLE:
-        window_s = middle(of_regime(trials, "window_s"))
+        window_s = median_s(trials, "window_s")
         enough = f"; about {window_s * WHOLE / written:.0f} s would write all of it" if window_s and written else ""
         return f"a window wrote {written:.2g} of {which}{enough}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:

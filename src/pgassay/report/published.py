@@ -41,7 +41,7 @@ from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
 from pgassay.report.curves import describes
 from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import middle, of_regime
+from pgassay.report.trials import median_s, middle
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim, Published, PublishedFigure
 from pgassay.study.responses import Response, Status
@@ -364,7 +364,7 @@ def _beyond(findings: "Findings", claim: Claim) -> str:
         claim,
         data_bytes=middle(trial.responses.get("database_bytes") for trial in valid),
         memory_bytes=min(known, default=None),
-        window_s=middle(of_regime(valid, "window_s")),
+        window_s=median_s(valid, "window_s"),
     )
 
 

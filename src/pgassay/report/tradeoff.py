@@ -81,8 +81,9 @@ def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
     fixed = {arm.treatment.name: findings.study.levels_of(arm) for arm in findings.study.arms}
     found = []
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
-        space = next((each for each in SPACE if any(trial.responses.get(each) for trial in mine)), None)
-        speed = next((each for each in _SPEED if any(trial.responses.get(each) for trial in mine)), None)
+        have = {name for trial in mine for name, value in trial.responses.items() if value} & findings.responses.keys()
+        space = next((each for each in SPACE if each in have), None)
+        speed = next((each for each in _SPEED if each in have), None)
         if space is None or speed is None:
             continue
         of = by_treatment(mine)
