@@ -10,7 +10,7 @@ from pgassay.cli import main
 from pgassay.record.check import check
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from tests.importing.made import SAMPLES, hammerdb, pgbench
+from tests.importing.made import SAMPLES, hammerdb, pgbench, postgresbench
 
 VONDRA = """\
 1649444799;1649446599;1;4;16;7500;rw;63052.550308;1800.060782;181215480232
@@ -177,9 +177,16 @@ def test_a_log_alone_with_its_output_adds_quantiles_and_must_agree(capsys: pytes
     assert [reason.detail for reason in cut.reasons] == ["the log holds 500 of 600 transactions"]
 
 
-def test_sysbench_and_hammerdb(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sysbench_hammerdb_and_postgresbench(capsys: pytest.CaptureFixture[str]) -> None:
     hammerdb(Path("hammer.DB"), (134092, 129852, 206136, 198488, 123287, 195082))
     assert "6 runs from 123287 to 206136" in lint(capsys, "hammer.DB")["noisy"]
+    put("a.json", postgresbench("crunchy", (14790.0, 13300.0, 8571.0)))
+    put("b.json", postgresbench("other", (10000.0, 10100.0, 10050.0)))
+    assert "14790 → 13300 → 8571" in lint(capsys, "a.json", "b.json")["trend"]
+    run = imported("a.json", "b.json")
+    assert [(trial.treatment, trial.block) for trial in run.trials[:4]] == [
+        ("system=crunchy", 1), ("system=crunchy", 2), ("system=crunchy", 3), ("system=other", 1),
+    ]  # fmt: skip
     shutil.copy(SAMPLES / "sysbench_oltp_update_index.txt", "sb.txt")
     assert set(lint(capsys, "sb.txt")) == {"too-few", "window-below-checkpoint"}
 

@@ -1,5 +1,6 @@
 """Options as the command line would give them, and small files of every kind that is read."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -39,6 +40,18 @@ def _job(database: sqlite3.Connection, jobid: str, lines: list[str], minute: int
     moment = f"2026-06-01 10:{minute % 60:02d}:00"
     database.execute("INSERT INTO JOBMAIN VALUES (?, 'PostgreSQL', 'TPC-C', ?, ?)", (jobid, settings, moment))
     database.executemany("INSERT INTO JOBOUTPUT VALUES (?, 1, ?)", [(jobid, line) for line in lines])
+
+
+def postgresbench(
+    system: str, tps: tuple[float, ...], duration_s: int = 600, scale: int = 6849, **benchmark: int
+) -> str:
+    """A result file of that board; `benchmark` overrules what was asked of the system."""
+    results = [
+        {"run": run, "tps": value, "transactions": round(value * duration_s), "failed_transactions": 0}
+        for run, value in enumerate(tps, start=1)
+    ]
+    asked = {"tool": "pgbench", "scale_factor": scale, "clients": 256, "duration": duration_s, **benchmark}
+    return json.dumps({"system": system, "machine": "4vCPU", "tuned": "no", "benchmark": asked, "results": results})
 
 
 def pgbench(

@@ -1,4 +1,4 @@
-"""HammerDB: its numbers, its failures, and what only looks like its files."""
+"""HammerDB and PostgresBench: their numbers, their failures, and what only looks like theirs."""
 
 import sqlite3
 from contextlib import closing
@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb, read_log
+from pgassay.importing.postgresbench import is_postgresbench, read_postgresbench
 from pgassay.importing.reader import ForeignFile, Options, Reading
-from tests.importing.made import hammerdb
+from tests.importing.made import hammerdb, postgresbench
 
 
 def test_hammerdb_s_jobs(tmp_path: Path) -> None:
@@ -52,6 +53,30 @@ def test_sqlite_files_of_others_are_named(tmp_path: Path) -> None:
     torn = tmp_path / "torn.db"
     torn.write_bytes(hammerdb(tmp_path / "whole.DB").read_bytes()[:5000])
     assert "cannot be read" in str(read_hammerdb(torn))
+
+
+def test_postgresbench_s_runs_in_their_order() -> None:
+    text = postgresbench("crunchy", (14790.0, 13300.0, 8571.0))
+    assert is_postgresbench(text)
+    reading = read_postgresbench("a.json", text)
+    assert [run.responses["tps"] for run in reading.runs] == [14790.0, 13300.0, 8571.0]
+    assert [run.fields["run"] for run in reading.runs] == ["1", "2", "3"]
+    assert reading.runs[0].fields["scale_factor"] == "6849"
+    assert reading.runs[0].planned_s == 600.0
+    assert reading.runs[0].seconds == pytest.approx(600.0)
+    assert reading.repetition == "run"
+
+
+def test_postgresbench_tolerates_what_is_missing_and_names_what_is_wrong() -> None:
+    reading = read_postgresbench(
+        "a.json", '{"system": "x", "results": [{"tps": "fast"}, 7, {"failed_transactions": 3}]}'
+    )
+    assert [run.responses["tps"] for run in reading.runs] == [None, None]
+    assert [(each.place, each.reason) for each in reading.left_out] == [("a.json result 2", "is not an object")]
+    assert [reason.detail for reason in reading.runs[1].problems] == ["3 transactions failed"]
+    assert not any(
+        map(is_postgresbench, ("", "[1]", '{"results": []}', '{"system": 1, "results": 2}', "{", "[" * 9999))
+    )
 
 
 def timed(users: int, nopm: int, before: str = "") -> str:

@@ -15,7 +15,13 @@ FILES: dict[str, Callable[[Path], Sequence[Path]]] = {
     "pgbench": lambda folder: [SAMPLES / "pgbench15_N.txt", SAMPLES / "pgbench18_tpcb.txt"],
     "sysbench": lambda folder: [SAMPLES / "sysbench_oltp_delete.txt"],
     "HammerDB": lambda folder: [made.hammerdb(folder / "hammer.DB")],
+    "PostgresBench": lambda folder: [_written(folder / "result.json", made.postgresbench("one", (100.0, 101.0)))],
 }
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
 
 
 def test_every_reader_has_a_sample() -> None:

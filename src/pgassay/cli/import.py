@@ -1,6 +1,6 @@
 """`pgassay import FILE…`: others' results as a run directory, so that they get the same analysis and report.
 
-pgbench's outputs and logs, sysbench's outputs, HammerDB's SQLite file, or a table with named
+pgbench's outputs and logs, sysbench's outputs, HammerDB's SQLite file, PostgresBench's JSON, or a table with named
 columns. The dispatcher imports this module by its name, so a keyword for a name does no harm.
 """
 # ruff: noqa: N999

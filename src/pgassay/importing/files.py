@@ -14,6 +14,7 @@ from pgassay import plugins
 from pgassay.errors import UsageError
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
+from pgassay.importing.postgresbench import PostgresBenchReader
 from pgassay.importing.reader import (
     FILE,
     FOLDER,
@@ -36,7 +37,12 @@ from pgassay.importing.table import TableReader
 from pgassay.plugins import PluginError
 from pgassay.study.responses import full_name
 
-READERS: tuple[Reader, ...] = (PgbenchReader(), SysbenchReader(), HammerDbReader())
+READERS: tuple[Reader, ...] = (
+    PgbenchReader(),
+    SysbenchReader(),
+    HammerDbReader(),
+    PostgresBenchReader(),
+)
 """The readers that recognise their files by what only their program writes."""
 TABLE = TableReader()
 """Asked when no other reader recognises a file, since any text may be a table."""
