@@ -44,7 +44,7 @@ def test_show_prints_every_table_as_csv(findings: Findings, capsys: pytest.Captu
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert tuple(rows[0]) == CSV_HEAD
     assert ["measurements", "Transactions per second, 1/s", "table.fillfactor=75", "trials", "8"] in rows
-    assert {row[0] for row in rows[1:]} >= {"measurements", "why", "ladder", "published", "configured"}
+    assert {row[0] for row in rows[1:]} >= {"measurements", "why", "ladder", "sensitivity", "published", "configured"}
     assert main(["show", str(findings.run.path), "--csv", "--json"]) == 2
 
 

@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import costs, text, tradeoff, words
+from pgassay.report import bottleneck, costs, sensitivity, text, tradeoff, words
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -184,6 +184,16 @@ def _number(told: str) -> float:
     return float(told.replace(",", ""))
 
 
+def other_methods(findings: Findings) -> Iterator[str]:
+    """Where another method would decide otherwise, its table says which of the two counts."""
+    for check in findings.once(sensitivity.checks):
+        kind = next(each.verdict.kind for each in findings.verdicts if each.effect is check.effect)
+        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
+        apart = any(each.low > check.effect.none or each.high < check.effect.none for each in robust)
+        if kind is Kind.UNRESOLVED and apart and sensitivity.DECIDES not in text.render(findings):
+            yield f"{check.effect.place.name}: unresolved, and decided by another method"
+
+
 def own_reasons(findings: Findings) -> Iterator[str]:
     """What a verdict is about is not its own reason."""
     yield from (each for each in reasons(findings) if each.startswith(findings.primary.title))
@@ -208,6 +218,7 @@ WALKS = (
     limits,
     fronts,
     roundings,
+    other_methods,
     own_reasons,
     figures_like_tables,
 )

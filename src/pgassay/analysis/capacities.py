@@ -1,18 +1,21 @@
-"""What stops a load, with the numbers that say so, and what a machine can do in a second.
+"""What a machine can do in a second, where each resource would saturate, and what bounds a load; with the numbers.
 
-Evidence is of two kinds: how much of each resource is in use (what a transaction asks of it × the rate ÷ its capacity),
-and where the load's backends spend their time (waits, sampled). A resource in full use bounds the rate whatever waits
-behind it; with none in full use, the time goes where most backends are seen waiting. A resource bears every cost that
-draws on it: WAL and all other writes go through the same drive. Each candidate keeps its numbers, so that a reader can
-disagree.
+The utilisation law: a resource that can do C a second and is asked for D a transaction serves at most C / D
+transactions a second (Denning and Buzen, ACM Computing Surveys 1978). This is an upper bound: locks, latency and think
+time may stop the load earlier. A resource bounds every cost that draws on it: WAL and all other writes go through the
+same drive.
+
+A diagnosis has a second kind of evidence: where the load's backends spend their time (waits, sampled). A resource in
+full use bounds the rate whatever waits behind it; with none in full use, the time goes where most backends are seen
+waiting. Each candidate keeps its numbers, so that a reader can disagree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf, nan
+from math import inf, isfinite, nan
 
-from pgassay.analysis.numbers import per_cent
+from pgassay.analysis.numbers import per_cent, rounded
 
 OVERUSED = 1.05
 """Beyond this share in use a capacity is understated: what was measured of it, at another time or load, was too low."""
@@ -29,6 +32,61 @@ class Capacity:
     """Where the capacity was measured or read, as a report prints it."""
 
 
+@dataclass(frozen=True)
+class Bound:
+    """A resource's bound. `used` is the share of it in use at the measured rate, at most `OVERUSED`."""
+
+    capacity: Capacity
+    cost: float
+    per_s: float
+    used: float
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Bounds from the tightest on, what could not be bounded and why, and one sentence."""
+
+    bounds: tuple[Bound, ...]
+    left_out: tuple[str, ...]
+    text: str
+
+
+def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], measured_per_s: float) -> Bounds:
+    """Bound the rate by each capacity whose cost per transaction is known (by response name)."""
+    found: list[Bound] = []
+    left_out: list[str] = []
+    for capacity in capacities:
+        cost = costs.get(capacity.response)
+        if cost is None or not isfinite(cost):
+            left_out.append(f"{capacity.title}: its cost per transaction was not measured")
+        elif not (isfinite(capacity.per_s) and capacity.per_s > 0.0):
+            left_out.append(
+                f"{capacity.title}: its capacity is not known{f' ({capacity.source})' if capacity.source else ''}"
+            )
+        elif cost <= 0.0:
+            left_out.append(f"{capacity.title}: the load does not use it")
+        else:
+            limit = capacity.per_s / cost
+            used = measured_per_s / limit
+            if used > OVERUSED:
+                left_out.append(
+                    f"{capacity.title}: the load used {used:.2g} times the capacity that was measured"
+                    f" ({capacity.source}), so that figure is too low for a limit"
+                )
+            else:
+                found.append(Bound(capacity, cost, limit, used))
+    found.sort(key=lambda bound: bound.per_s)
+    if not found:
+        return Bounds((), tuple(left_out), NOTHING_BOUNDS)
+    title, first = found[0].capacity.title, found[0]
+    text = f"{title} saturates first, at about {rounded(first.per_s)} transactions per second"
+    text = f"{text}; {100 * first.used:.0f} % of it was in use"
+    if first.used >= 0.995:
+        text = f"{title} is full: all of it was in use"
+    return Bounds(tuple(found), tuple(left_out), text)
+
+
+NOTHING_BOUNDS = "no resource could be bounded"
 NOT_MEASURED = "not measured: pgassay calibrate measures it"
 
 
