@@ -1,5 +1,6 @@
 """Space against speed: who is on the front, who may be compared, and how long a TB of flash lasts."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -86,3 +87,13 @@ def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> Non
     assert gone == [f"drive.data={drive}, table.fillfactor=75" for drive in ("ssd", "csd")], (
         "it takes more, gains nothing"
     )
+
+
+def test_a_value_under_a_name_that_the_run_does_not_declare_has_no_table(tmp_path: Path) -> None:
+    """A record that was changed by hand can have one."""
+    run = make_run(tmp_path / "run")
+    document = json.loads((run / "run.json").read_text())
+    kept = [each for each in document["responses"] if each["name"] != "database_bytes"]
+    assert len(kept) == len(document["responses"]) - 1
+    (run / "run.json").write_text(json.dumps({**document, "responses": kept}))
+    assert not tables(SECTION, Findings(run))
