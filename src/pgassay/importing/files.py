@@ -152,7 +152,7 @@ def _read(
         fields |= fields_of_path(path, options.pattern, options.given)  # these overrule what the file itself says
         runs = tuple(replace(run, fields={**run.fields, **fields}) for run in found.runs)
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
-        yield replace(found, runs=runs, suggested=own)
+        yield replace(found, runs=runs, suggested=own, conditions=reader.conditions)
 
 
 def _nothing(place: str, reason: str) -> Reading:

@@ -29,6 +29,7 @@ from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 
 ABORTED = "aborted"
+FAILED_TRANSACTIONS = "failed_transactions"
 FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""
 FILE = "file"
@@ -92,8 +93,9 @@ class LeftOut:
 class Reading:
     """All that was read. `kind` names the format; the first of `responses` is the primary.
 
-    `suggested` are the fields that name a treatment when no option does, the best first; `columns` those that may be
-    settings or results. `repetition` is the field that numbers the runs of a treatment; `ordered` says that
+    `suggested` are the fields that name a treatment when no option does, the best first; `conditions` those that say
+    what was asked of a system, across which systems are not compared; `columns` those that may be settings or results.
+    `repetition` is the field that numbers the runs of a treatment; `ordered` says that
     the runs stand in the order in which they ran; `remarks` what a reader of the results must know.
     """
 
@@ -102,6 +104,7 @@ class Reading:
     responses: tuple[Response, ...]
     left_out: tuple[LeftOut, ...] = ()
     suggested: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     repetition: str = ""
     ordered: bool = False
@@ -119,6 +122,7 @@ def combine(readings: Iterable[Reading]) -> Reading:
         responses=tuple({each.name: each for reading in found for each in reading.responses}.values()),
         left_out=tuple(each for reading in found for each in reading.left_out),
         suggested=tuple(dict.fromkeys(name for reading in found for name in reading.suggested)),
+        conditions=tuple(dict.fromkeys(name for reading in found for name in reading.conditions)),
         columns=tuple(dict.fromkeys(name for reading in found for name in reading.columns)),
         repetition=next((reading.repetition for reading in found if reading.repetition), ""),
         ordered=not several and any(reading.ordered for reading in found),
@@ -285,7 +289,10 @@ def settle_roles(
         roles = replace(roles, treatment=(*roles.treatment, *(Use(name, name) for name in own)))
         return _with_conditions(roles, reading, of_path=bool(own))
     free = [name for name in reading.suggested if name not in taken]
-    chosen = _differing(free, reading.runs) or free[:1]
+    asked = [name for name in reading.conditions if name not in taken]
+    chosen = _differing(free, reading.runs)
+    if not chosen:
+        chosen = _differing(asked, reading.runs) or free[:1]
     if not chosen and needed:
         left = sorted(known - {use.field for use in roles.value})
         raise UsageError(
@@ -334,7 +341,7 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
 
     `of_path` says that options took the path apart, so that what is left of it numbers repetitions.
     """
-    known = [name for name in reading.suggested if name != FOLDER]
+    known = [name for name in (*reading.suggested, *reading.conditions) if name != FOLDER]
     if of_path:
         known = [name for name in known if name not in _OF_PATH]
     found: list[str] = []
@@ -461,14 +468,15 @@ class Reader(ABC):
     """One origin of results.
 
     `name` is what messages and records call it. `suggested` are the fields that tell treatments apart when the user
-    names none, the best first. They must hold every setting that a run names: runs that differ in one are no
-    repetitions. `reads_together` says that
+    names none, the best first; `conditions` those that are conditions as soon as one of `suggested` differs. The two
+    must hold every setting that a run names: runs that differ in one are no repetitions. `reads_together` says that
     several files may be one run (an output and its log): such files are read last, all at once; all others one at a
     time.
     """
 
     name: str
     suggested: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ()
     reads_together: bool = False
 
     @abstractmethod
