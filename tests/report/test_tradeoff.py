@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.verdicts import Kind
+from pgassay.record.reading import Run
 from pgassay.report.contents import document
 from pgassay.report.findings import Findings
 from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
@@ -91,9 +92,10 @@ def test_json_tells_the_front_and_the_life_at_every_place(tmp_path: Path) -> Non
 
 def test_a_value_under_a_name_that_the_run_does_not_declare_has_no_table(tmp_path: Path) -> None:
     """A record that was changed by hand can have one."""
-    run = make_run(tmp_path / "run")
-    document = json.loads((run / "run.json").read_text())
+    make_run(tmp_path / "run")
+    plan = tmp_path / "run" / "run.json"
+    document = json.loads(plan.read_text())
     kept = [each for each in document["responses"] if each["name"] != "database_bytes"]
     assert len(kept) == len(document["responses"]) - 1
-    (run / "run.json").write_text(json.dumps({**document, "responses": kept}))
-    assert not tables(SECTION, Findings(run))
+    plan.write_text(json.dumps({**document, "responses": kept}))
+    assert not tables(SECTION, Findings(Run.open(tmp_path / "run")))

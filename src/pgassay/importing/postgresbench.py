@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.importing.reader import (
+    FAILED_TRANSACTIONS,
     FOLDER,
     ForeignFile,
     ForeignRun,
@@ -82,7 +83,7 @@ def _run(place: str, fields: Mapping[str, str], result: Mapping[str, Any], plann
     failed, done, tps = (_number(result.get(name)) for name in ("failed_transactions", "transactions", "tps"))
     problems: tuple[Reason, ...] = ()
     if failed:
-        problems = (Reason("failed_transactions", f"{failed:.0f} transactions failed"),)
+        problems = (Reason(FAILED_TRANSACTIONS, f"{failed:.0f} transactions failed"),)
     return ForeignRun(
         place=place,
         fields=fields,
