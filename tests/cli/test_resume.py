@@ -55,6 +55,13 @@ def test_snapshots_are_looked_for_where_the_run_keeps_them() -> None:
 
 def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
     assert options({"place": {"data_directory": "/mnt"}}).owned == ()
+
+
+def test_who_may_stay_on_the_server_is_taken_from_the_run() -> None:
+    kept: dict[str, Any] = {"place": {"server": "service=staging", "companions": ["standby"], "slot_bytes": 5}}
+    found = options(kept)
+    assert (found.server, found.companions, found.slot_bytes) == ("service=staging", ("standby",), 5)
+    assert options({"place": {"server": "service=staging"}}).companions == (), "a record of before"
     assert options({}, "--i-own", "/dev/vdb").owned == ("/dev/vdb",)
 
 

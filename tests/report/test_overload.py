@@ -9,7 +9,7 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
-from pgassay.report.doubts import late_clock, overloads
+from pgassay.report.doubts import companions, late_clock, overloads
 from pgassay.report.findings import Findings
 from pgassay.report.seconds import drawing
 from pgassay.study.document import write
@@ -85,6 +85,19 @@ def test_a_clock_that_gives_impossible_latencies_is_told_by_its_worst_trial() ->
     (told,) = late_clock([of(0.002), of(0.0141), of(0.0)])
     assert "at most 5 µs" in told
     assert "in 2 of 3 trials, at worst 1.41 %" in told
+
+
+def test_what_companions_of_a_users_server_did_is_reported_by_treatment() -> None:
+    def of(active: float, treatment: str, status: Status = Status.VALID) -> TrialRecord:
+        counted = {"looks": 10.0, "session_looks": 20.0, "active_looks": active, "wal_sent_bytes": 3.0 * 2**20}
+        counters = {f"companions.{name}": value for name, value in {**counted, "lag_bytes": 2.0**20}.items()}
+        return replace(trial(1, 1000.0, status=status, treatment=treatment), counters=counters)
+
+    assert companions([trial(1, 1000.0), of(9, "a", Status.INVALID)]) == ""
+    assert companions([of(5, "a"), of(15, "a"), of(0, "b")]) == (
+        "companions had 2 sessions in a window, active: 1 with a, 0 with b; standbys were sent 3MB of WAL in a window"
+        " and were up to 1MB behind"
+    )
 
 
 def test_text_json_and_page_warn(tmp_path: Path) -> None:

@@ -23,6 +23,13 @@ def test_huge_pages_that_others_took_are_told(tmp_path: Path) -> None:
     assert regimes_of(trials)[-1] == "in 2 of the valid trials other programs took 75 (in the first of them)"
 
 
+def test_standbys_that_commits_wait_for_are_named(tmp_path: Path) -> None:
+    trials = make_run(tmp_path / "run").trials
+    assert not any("standbys" in text for text in regimes_of(trials))
+    waiting = [replace(trial, regime={**trial.regime, "synchronous_standby_names": "ANY 1 (a, b)"}) for trial in trials]
+    assert "commits that wait for standbys: synchronous_standby_names = 'ANY 1 (a, b)'" in regimes_of(waiting)
+
+
 def test_pairs_of_clients_and_backends_are_told(tmp_path: Path) -> None:
     trials = make_run(tmp_path / "run").trials
     assert not any("placement" in text for text in regimes_of(trials))

@@ -177,7 +177,12 @@ def test_a_server_with_other_clients_is_refused_and_they_are_named(
         assert main([*words(journey, server, "--i-own")]) == 2
         assert f"other clients: pid {pid}, application_name the owner's own, database app" in capsys.readouterr().err
         assert main([*words(journey, server, "--dry-run")]) == 1, "a dry run that lacks something"
-        assert "lacking     the server of --server has other clients" in capsys.readouterr().out
+        said = capsys.readouterr().out
+        assert "lacking     the server of --server has other clients" in said
+        assert """add: --companion 'application_name=the owner'"'"'s own'""" in said, "our own role is never proposed"
+        declared = ("--companion", "application_name=the owner's own")
+        assert main([*words(journey, server, "--dry-run", *declared)]) == 0
+        assert "other clients" not in capsys.readouterr().out
     assert server.state() == before
 
 

@@ -18,6 +18,7 @@ from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.serve import add_live_option, live_pages, require_live
+from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
     from pgassay.bench.places import OwnFiles
@@ -108,6 +109,19 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
             metavar="DSN",
             help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own)",
         )
+        machine.add_argument(
+            "--companion",
+            action="append",
+            default=[],
+            metavar="WHO",
+            help="who may stay on the server of --server, and is measured: role=NAME, application_name=NAME, standby",
+        )
+        machine.add_argument(
+            "--slot-limit",
+            default="8GB",
+            metavar="SIZE",
+            help="end when a replication slot of the server of --server holds back more WAL than this (default: 8GB)",
+        )
     add_owned_option(machine)
     _trust.add_trust_option(machine)
     add_options(machine, "--allow-busy", "--allow-volatile")
@@ -134,7 +148,7 @@ def study_defaults() -> dict[str, Any]:
 
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
-    parser.set_defaults(server="")
+    parser.set_defaults(server="", companion=[], slot_limit="8GB")
     parser.add_argument(
         "--i-own",
         action="append",
@@ -310,7 +324,10 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     from pgassay.cli._preparing import PreparationLines
     from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
+    from pgassay.study.units import parse_memory
 
+    if (arguments.companion or arguments.slot_limit != "8GB") and not arguments.server:
+        raise UsageError("--companion and --slot-limit are about the server of --server", "name it, or leave them out")
     return BenchOptions(
         arguments.pg_bindir,
         arguments.data_dir,
@@ -324,6 +341,8 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         tell_overwriting=tell_nobody if silent(arguments) else PreparationLines(),
         server=arguments.server,
         owns_server="" in arguments.i_own,
+        companions=tuple(arguments.companion),
+        slot_bytes=parse_memory(arguments.slot_limit),
     )
 
 

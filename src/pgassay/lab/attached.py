@@ -26,11 +26,14 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.attachment import Attachment, attach
+from pgassay.postgres.attached.companions import NOBODY, Companions
 from pgassay.postgres.attached.facts import visited
 from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is
+from pgassay.postgres.attached.watch import Watch
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
+from pgassay.postgres.server import Session
 from pgassay.probe.registry import every_probe
 from pgassay.scratch import state_directory
 from pgassay.study.units import format_size
@@ -71,6 +74,9 @@ class AttachedBench(Workbench):
     """A workbench on the user's server; what it changes is put back by `close` on every way out."""
 
     _attached: Attachment
+    _companions: Companions
+    _watch: Watch | None = None
+    """Of the trial that runs."""
 
     def __enter__(self) -> "AttachedBench":
         options = self.options
@@ -79,6 +85,7 @@ class AttachedBench(Workbench):
                 "--server changes settings of that server and makes databases there, and needs your word that you may",
                 "say so with --i-own; --dry-run shows without it what would be changed and put back",
             )
+        self._companions = Companions.of(options.companions)
         super().__enter__()
         with ExitStack() as stack:
             stack.callback(self.close)
@@ -88,6 +95,7 @@ class AttachedBench(Workbench):
                 self._lacking,
                 self._environment,
                 planned=options.dry_run,
+                companions=self._companions,
             )
             self._given_back.callback(self._attached.close)
             self._databases = Databases(self._attached.changes, self._mount())
@@ -117,14 +125,24 @@ class AttachedBench(Workbench):
         """The user's server, with the client programs of this machine; `require` has refused any other."""
         found = self._attached
         bindir = self.finder.find(None, self.options.bindir).bindir
-        return AttachedInstallation(bindir, found.sql, found.endpoint, found.facts, found.changes)
+        companions, slot_bytes = self._companions, self.options.slot_bytes
+        return AttachedInstallation(
+            bindir, found.sql, found.endpoint, found.facts, found.changes, companions, slot_bytes
+        )
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What probes can read there: nothing of a machine that is not this one, and no view that it refuses."""
         facts = self._attached.facts
         target = Target(server, facts.data_directory or Path("/"), self.clock, {}, guarded=True)
         hidden = set(self._unseen())
-        return [each for each in every_probe().open(target) if not hidden & set(each.meters)]
+        self._watch = Watch(
+            Session(self._attached.endpoint),
+            self.clock,
+            self._companions,
+            lambda: self._attached.changes.databases,
+            self.options.slot_bytes,
+        )
+        return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self._watch]
 
     def require(self, resolved: ResolvedStudy) -> None:
         """Raise `UsageError` for what a server that runs already cannot have, every factor with its reason."""
@@ -145,6 +163,11 @@ class AttachedBench(Workbench):
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
         """What could not be done or read there, by code, for warnings and the record."""
         facts, found = self._attached.facts, []
+        if self._companions != NOBODY:
+            unseen = (
+                ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
+            )
+            found.append(("companions", f"on the server may stay (--companion): {self._companions.words}{unseen}"))
         left = set()  # settings that would pin the regime and stay as they are
         for arm in resolved.arms:
             left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
@@ -233,16 +256,25 @@ class AttachedBench(Workbench):
         return allowed
 
     def _visitors(self) -> Callable[[], str]:
-        """Whoever is there now, and whoever came and went: both make a window invalid."""
+        """Whoever is there now, and whoever came and went: both make a window invalid.
+
+        What the watch has found wrong with a replication slot is raised.
+        """
         attached, known = self._attached, 0
 
         def ask() -> str:
             nonlocal known
-            ours = attached.changes.databases
+            ours, watch = attached.changes.databases, self._watch
             before, known = known, about.sessions_of_others(attached.sql, attached.facts, ours)
-            found = about.others(attached.sql, ours, patience_s=0.0)
-            came = known - before
-            return visited(found, came) if found or came else ""
+            there = about.others(attached.sql, ours, patience_s=0.0, companions=self._companions)
+            found = {each.pid: each for each in there}
+            if watch is not None:
+                if watch.overfull is not None:
+                    raise watch.overfull
+                found |= watch.strangers
+                watch.strangers = {}
+            came = 0 if self._companions.sessions else known - before
+            return visited(tuple(found.values()), came) if found or came else ""
 
         return ask
 

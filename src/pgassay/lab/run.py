@@ -222,6 +222,8 @@ def begin(
     }
     if bench.options.server:
         facts["place"]["server"] = bench.options.server
+        facts["place"]["companions"] = list(bench.options.companions)
+        facts["place"]["slot_bytes"] = bench.options.slot_bytes
         facts["attached"] = dict(bench.describe())
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
     if prepared.pairing:
@@ -432,6 +434,8 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequenc
         allow_volatile=_allowed(place, command, "allow_volatile", options.allow_volatile),
         keep_snapshots=place.get("keep_snapshots", True) is True,
         server=str(place.get("server", "")),
+        companions=tuple(place.get("companions", ())),
+        slot_bytes=int(place.get("slot_bytes", options.slot_bytes)),
         snapshots_in=options.snapshots_in or (Path(kept) if (kept := place.get("snapshots_in")) else None),
     )
 

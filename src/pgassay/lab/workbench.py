@@ -42,6 +42,7 @@ from pgassay.load import drivers
 from pgassay.load.player import LocalMetronome
 from pgassay.load.references import CpuYardstick, Loopback, NetworkReference
 from pgassay.postgres import ownership, settings
+from pgassay.postgres.attached.watch import SLOT_BYTES
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
@@ -81,6 +82,10 @@ class BenchOptions:
     """A server of the user's own to run on, by its connection string; empty for clusters of ours (`lab.attached`)."""
     owns_server: bool = False
     """The user has said that this server may be changed."""
+    companions: tuple[str, ...] = ()
+    """Who may stay on it, as `postgres.attached.companions` reads them."""
+    slot_bytes: int = SLOT_BYTES
+    """The most WAL that a replication slot there may hold back before the run ends."""
     files: OwnFiles = field(default_factory=OwnFiles)
     """Where files are that the study names by their paths on another machine, as a capsule's are."""
 

@@ -20,12 +20,15 @@ from pgassay.report.seconds import TPS, doubts
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import cause, grouped, load_level
 from pgassay.study.responses import Status
+from pgassay.study.units import format_size
 from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 FAILED_SHOWN = 3
+_COMPANIONS = ("looks", "session_looks", "active_looks", "wal_sent_bytes", "lag_bytes")
+"""Counters of `postgres.attached.companions`."""
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
 RATE = "load.rate"
@@ -99,7 +102,7 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     # Where power was cut, the section on power cuts says what became of each treatment.
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
-    found += [unplayed(findings), *findings.remarks, disturbance(trials), drives.late_logs(trials)]
+    found += [unplayed(findings), *findings.remarks, companions(trials), disturbance(trials), drives.late_logs(trials)]
     found += [*turns.busy(trials), *turns.carried_over(findings), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(regimes.order(findings.study))
@@ -141,6 +144,28 @@ def disturbance(trials: Sequence[TrialRecord]) -> str:
         return ""
     middle = shares[len(shares) // 2]
     return f"other programs used {per_cent(middle)} of the CPU in the median window, at most {per_cent(shares[-1])}"
+
+
+def companions(trials: Sequence[TrialRecord]) -> str:
+    """What declared companions did on a user's server in the windows that count; empty where there were none."""
+    active: dict[str, list[float]] = {}
+    sessions, sent, lags = [], [], []
+    for trial in (each for each in trials if each.status is Status.VALID):
+        counted = {name: trial.counters.get(f"companions.{name}") or 0.0 for name in _COMPANIONS}
+        looks = counted["looks"]
+        if looks and (counted["session_looks"] or counted["wal_sent_bytes"]):
+            sessions.append(counted["session_looks"] / looks)
+            active.setdefault(trial.place.name, []).append(counted["active_looks"] / looks)
+            sent.append(counted["wal_sent_bytes"])
+            lags.append(counted["lag_bytes"])
+    if not sessions:
+        return ""
+    by_treatment = ", ".join(f"{words.number(sum(each) / len(each))} with {name}" for name, each in active.items())
+    found = f"companions had {words.number(sum(sessions) / len(sessions))} sessions in a window, active: {by_treatment}"
+    if any(sent):
+        mean, most = format_size(round(sum(sent) / len(sent))), format_size(round(max(lags)))
+        found += f"; standbys were sent {mean} of WAL in a window and were up to {most} behind"
+    return found
 
 
 def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:

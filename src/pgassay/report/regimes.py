@@ -20,7 +20,18 @@ from pgassay.report.trials import grouped, of_regime
 from pgassay.study.drives import dilation
 from pgassay.study.model import PAIRED, Study
 from pgassay.study.responses import Status
-from pgassay.study.work import BURST, COUNTED, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, TRANSACTION, WORDS, WORK, Work
+from pgassay.study.work import (
+    BURST,
+    COUNTED,
+    CUT_OFF_MAX,
+    CYCLES_WANTED,
+    SOMEWHERE,
+    STANDBYS,
+    TRANSACTION,
+    WORDS,
+    WORK,
+    Work,
+)
 
 _KINDS = {mode: words for mode, words in WORDS.items() if mode not in (BURST, SOMEWHERE, WORK)}
 
@@ -57,6 +68,8 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
             "clients on the same CPU as their backends (placement = paired: a CPU-bound treatment is faster so than"
             " where the scheduler places both)"
         )
+    for names in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(STANDBYS))):
+        found.append(f"commits that wait for standbys: {STANDBYS} = '{names}'")
     # Others took pages before the server started: the machine's memory was not the study's alone.
     if remarks := [str(said) for trial in valid if (said := trial.regime.get("huge_pages"))]:
         several = " (in the first of them)" if len(remarks) > 1 else ""

@@ -86,6 +86,9 @@ SOMEWHERE = "somewhere"
 COUNTED = "counted"
 """What a trial's regime names its instrument by, where instructions were counted and nothing was timed."""
 
+STANDBYS = "synchronous_standby_names"
+"""Of a trial's regime: the standbys that its commits waited for, as the server's setting names them."""
+
 WORDS: Mapping[str, str] = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",

@@ -9,7 +9,8 @@ from pgassay.bench.errors import BenchError, Lacking
 from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers
-from pgassay.postgres.attached.facts import Client, Facts
+from pgassay.postgres.attached.companions import Client
+from pgassay.postgres.attached.facts import Facts
 from pgassay.study.findings import Severity
 
 ENDPOINT = Endpoint(
@@ -78,8 +79,10 @@ def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, mo
     monkeypatch.setattr(f"{ours}.attachment.resolve", lambda dsn, environment: ENDPOINT)
     monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
     monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
-    monkeypatch.setattr(f"{ours}.facts.others", lambda sql: (Client(1, "app", "shop", "app", "client backend"),))
+    monkeypatch.setattr(
+        f"{ours}.facts.others", lambda sql, companions: (Client(1, "app", "shop", "app", "client backend"),)
+    )
     with pytest.raises(BenchError, match="has other clients"):
         attach("service=staging", tmp_path, Lacking())
-    monkeypatch.setattr(f"{ours}.facts.others", lambda sql: ())
+    monkeypatch.setattr(f"{ours}.facts.others", lambda sql, companions: ())
     attach("service=staging", tmp_path, Lacking()).close()

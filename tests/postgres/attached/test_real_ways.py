@@ -14,7 +14,8 @@ from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
 from pgassay.postgres.attached import attachment, facts, ways
 from pgassay.postgres.attached.attachment import attach
-from pgassay.postgres.attached.facts import NO_PROCESS, Client
+from pgassay.postgres.attached.companions import Client
+from pgassay.postgres.attached.facts import NO_PROCESS
 from pgassay.postgres.attached.server import AttachedInstallation, Databases
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.server import Session

@@ -18,6 +18,7 @@ from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges, ledgers, still_owed
+from pgassay.postgres.attached.companions import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, other_clients
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
@@ -113,11 +114,18 @@ class Attachment:
 
 
 def attach(
-    dsn: str, directory: Path, lacking: Lacking, environment: Mapping[str, str] = os.environ, *, planned: bool = False
+    dsn: str,
+    directory: Path,
+    lacking: Lacking,
+    environment: Mapping[str, str] = os.environ,
+    *,
+    planned: bool = False,
+    companions: Companions = NOBODY,
 ) -> Attachment:
-    """Connect, put back what a killed lab owes, and refuse a server that is not ours alone; lists are in `directory`.
+    """Connect, put back what a killed lab owes, and refuse a server with clients that are no `companions`.
 
-    For a plan (`planned`) nothing is changed, and what is in the way goes to `lacking`. Raises `PgassayError`.
+    Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `lacking`.
+    Raises `PgassayError`.
     """
     endpoint = resolve(dsn, environment)
     sql = Session(endpoint)
@@ -144,9 +152,9 @@ def attach(
                     f'ALTER ROLE "{found.role}" CREATEDB',
                 ),
             )
-        others = facts.others(sql)
+        others = facts.others(sql, companions=companions)
         if others:
-            lacking.name("other clients", other_clients(others))
+            lacking.name("other clients", other_clients(others, found.role))
     except BaseException:
         sql.close()
         if ledger is not None:

@@ -14,6 +14,7 @@ from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Version
 from pgassay.bench.proc import process_of
+from pgassay.postgres.attached.companions import NOBODY, Client, Companions, proposed
 
 _STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _LISTED = 5
@@ -129,55 +130,47 @@ def sessions_of_others(sql: Sql, facts: Facts, ours: Sequence[str]) -> int:
     return int(sql.query(_SESSIONS, [[*ours, *_SERVICES]])[0][0])
 
 
-@dataclass(frozen=True)
-class Client:
-    """Somebody's session on the server; empty where it is hidden."""
-
-    pid: int
-    application: str
-    database: str
-    role: str
-    kind: str
-
-    @property
-    def words(self) -> str:
-        parts = [f"pid {self.pid}", self.application and f"application_name {self.application}"]
-        parts.append(f"database {self.database}" if self.database else self.kind or "replication")
-        return ", ".join(part for part in parts if part)
-
-
 _CLIENTS = """
-SELECT pid, coalesce(application_name, ''), coalesce(datname, ''), coalesce(usename, ''), coalesce(backend_type, '')
-  FROM pg_stat_activity
- WHERE pid <> pg_backend_pid() AND coalesce(datname, '') <> ALL(%s)
-   AND coalesce(usename, '') <> ALL(%s)
-   AND (backend_type IN ('client backend', 'walsender') OR pid IN (SELECT pid FROM pg_stat_replication)
-        OR backend_type IS NULL AND usesysid IS NOT NULL AND datid IS NOT NULL)
- ORDER BY pid
+SELECT a.pid, coalesce(a.application_name, ''), coalesce(a.datname, ''), coalesce(a.usename, ''),
+       CASE WHEN r.state = 'backup' THEN 'backup' WHEN r.pid IS NOT NULL THEN 'walsender'
+            ELSE coalesce(a.backend_type, '') END,
+       coalesce(a.state, '')
+  FROM pg_stat_activity a LEFT JOIN pg_stat_replication r ON r.pid = a.pid
+ WHERE a.pid <> pg_backend_pid() AND coalesce(a.datname, '') <> ALL(%s)
+   AND coalesce(a.usename, '') <> ALL(%s)
+   AND (a.backend_type IN ('client backend', 'walsender') OR r.pid IS NOT NULL
+        OR a.backend_type IS NULL AND a.usesysid IS NOT NULL AND a.datid IS NOT NULL)
+ ORDER BY a.pid
 """
 """Of sessions that our role may not look into, only the process, the database and the role are shown; the launcher of
 logical replication then looks like a client of no database."""
 
 
-def others(sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S) -> tuple[Client, ...]:
-    """Every other client, those in the databases `ours` left out; whoever leaves meanwhile is none.
+def others(
+    sql: Sql, ours: Sequence[str] = (), patience_s: float = _PATIENCE_S, companions: Companions = NOBODY
+) -> tuple[Client, ...]:
+    """Every other client but `companions` and those in the databases `ours`; whoever leaves meanwhile is none.
 
     Patience is counted in looks: a machine that stands still for seconds lets nobody leave meanwhile.
     """
     parameters = [list(ours), list(_SERVICES)]
     looks = int(patience_s / _LOOK_S)
     while True:
-        found = tuple(Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, parameters))
+        everyone = (Client(int(pid), *map(str, rest)) for pid, *rest in sql.query(_CLIENTS, parameters))
+        found = tuple(each for each in everyone if each not in companions)
         if not found or looks <= 0:
             return found
         looks -= 1
         time.sleep(_LOOK_S)
 
 
-def other_clients(found: Sequence[Client]) -> BenchError:
+def other_clients(found: Sequence[Client], role: str) -> BenchError:
+    """For undeclared clients, with the options that would declare them; `role` is our own."""
     named = [each.words for each in found[:_LISTED]]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-    return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}", _STAGING)
+    options = proposed(found, role)
+    may_stay = f" (if they may stay, add: {options})" if options else ""
+    return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}{may_stay}", _STAGING)
 
 
 def visited(found: Sequence[Client], sessions: int) -> str:

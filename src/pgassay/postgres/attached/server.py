@@ -21,7 +21,9 @@ from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.changes import ServerChanges
+from pgassay.postgres.attached.companions import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, Sql, other_clients
+from pgassay.postgres.attached.watch import SLOT_BYTES, require_slots, slots
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
@@ -166,6 +168,9 @@ class AttachedInstallation:
     endpoint: Endpoint
     facts: Facts
     changes: ServerChanges
+    companions: Companions = NOBODY
+    slot_bytes: int = SLOT_BYTES
+    """The most WAL that a replication slot may hold back."""
     found_by: str = FOUND_BY
 
     @property
@@ -217,10 +222,11 @@ class AttachedInstallation:
         raise as_it_is(["load.host"])
 
     def require_alone(self) -> None:
-        """Raise `BenchError`, with their names, while there are other clients."""
-        found = about.others(self.sql, self.changes.databases)
+        """Raise `BenchError`, with their names, while there are undeclared clients, or slots hold back much WAL."""
+        found = about.others(self.sql, self.changes.databases, companions=self.companions)
         if found:
-            raise other_clients(found)
+            raise other_clients(found, self.facts.role)
+        require_slots(slots(self.sql), self.slot_bytes)
 
 
 def as_it_is(names: Iterable[str], reasons: Sequence[str] = ()) -> UsageError:
