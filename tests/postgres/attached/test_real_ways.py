@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, Lacking, NotSettableError, SettingError
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
+from pgassay.host.clock import SystemClock
 from pgassay.postgres.attached import attachment, facts, ways
 from pgassay.postgres.attached.attachment import attach
-from pgassay.postgres.attached.companions import Client
+from pgassay.postgres.attached.companions import Client, Companions
 from pgassay.postgres.attached.facts import NO_PROCESS
 from pgassay.postgres.attached.server import AttachedInstallation, Databases
+from pgassay.postgres.attached.watch import Watch
 from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.server import Session
 from pgassay.testing import real
@@ -297,3 +300,27 @@ def test_who_comes_during_a_window_is_counted_even_when_gone(server: Staging, se
         time.sleep(0.02)
     assert now == before + 1
     assert facts.sessions_of_others(session, found, ["app"]) < now
+
+
+def test_companions_and_slots_of_a_real_server_are_watched(server: Staging) -> None:
+    companions = Companions.of(["application_name=the owner's own"])
+    watch = Watch(session_of(server, "owner"), SystemClock(), companions, lambda: ["app"], 1 << 40)
+    server.query("SELECT pg_create_physical_replication_slot('stuck', true)")
+    try:
+        with server.connected():
+            ((reading,),) = (watch.read(),)
+            assert reading.values["session_looks"]
+            assert reading.values["wal_sent_bytes"] == 0
+            assert reading.values["slot_bytes"] is not None
+            assert (watch.overfull, any(each in companions for each in watch.strangers.values())) == (None, False)
+        with psycopg.connect(server.dsn(database="app"), application_name="pgbench", autocommit=True) as load:
+            server.query("SELECT pg_logical_emit_message(false, 'pgassay', repeat('x', 100000)), pg_switch_wal()")
+            watch.limit_bytes = 1000
+            watch.read()
+            assert watch.overfull is not None
+            assert 'slot "stuck" holds back' in watch.overfull.message
+            with pytest.raises(psycopg.OperationalError):
+                load.execute("SELECT pg_sleep(1)")
+    finally:
+        watch.close()
+        server.query("SELECT pg_drop_replication_slot('stuck')")
