@@ -95,8 +95,8 @@ def test_what_companions_of_a_users_server_did_is_reported_by_treatment() -> Non
 
     assert companions([trial(1, 1000.0), of(9, "a", Status.INVALID)]) == ""
     assert companions([of(5, "a"), of(15, "a"), of(0, "b")]) == (
-        "companions had 2.00 sessions in a window, active: 1.00 with a, 0 with b; standbys were sent 3MB of WAL in a window"
-        " and were up to 1MB behind"
+        "companions had 2.00 sessions in a window, active: 1.00 with a, 0 with b; standbys were sent 3MB of WAL"
+        " in a window and were up to 1MB behind"
     )
 
 
