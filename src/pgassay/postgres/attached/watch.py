@@ -67,7 +67,7 @@ def require_slots(found: Sequence[Slot], limit_bytes: int) -> None:
             raise BenchError(
                 f'replication slot "{slot.name}" holds back {format_size(slot.retained_bytes)} of WAL, more than'
                 f" {format_size(round(bound))} ({whose}): the disk could fill",
-                "let its standby catch up or drop the slot, then: pgassay resume; or run anew with a larger --slot-limit",
+                "let its standby catch up or drop it, then: pgassay resume; or begin anew with a larger --slot-limit",
             )
 
 
