@@ -26,7 +26,7 @@ from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.attachment import Attachment, attach
-from pgassay.postgres.attached.companions import NOBODY, Companions
+from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import visited
 from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is
 from pgassay.postgres.attached.watch import Watch

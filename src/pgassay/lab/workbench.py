@@ -83,7 +83,7 @@ class BenchOptions:
     owns_server: bool = False
     """The user has said that this server may be changed."""
     companions: tuple[str, ...] = ()
-    """Who may stay on it, as `postgres.attached.companions` reads them."""
+    """Who may stay on it, as `postgres.attached.clients` reads them."""
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot there may hold back before the run ends."""
     files: OwnFiles = field(default_factory=OwnFiles)

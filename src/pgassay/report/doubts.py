@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 FAILED_SHOWN = 3
 _COMPANIONS = ("looks", "session_looks", "active_looks", "wal_sent_bytes", "lag_bytes")
-"""Counters of `postgres.attached.companions`."""
+"""Counters of `postgres.attached.watch`."""
 KEPT_UP_SHARE = 0.95
 """Of the offered rate; less is called falling behind."""
 RATE = "load.rate"

@@ -9,7 +9,7 @@ from pgassay.bench.errors import BenchError, Lacking
 from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers
-from pgassay.postgres.attached.companions import Client
+from pgassay.postgres.attached.clients import Client
 from pgassay.postgres.attached.facts import Facts
 from pgassay.study.findings import Severity
 

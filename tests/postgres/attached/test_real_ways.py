@@ -16,7 +16,7 @@ from pgassay.errors import PgassayError
 from pgassay.host.clock import SystemClock
 from pgassay.postgres.attached import attachment, facts, ways
 from pgassay.postgres.attached.attachment import attach
-from pgassay.postgres.attached.companions import Client, Companions
+from pgassay.postgres.attached.clients import Client, Companions
 from pgassay.postgres.attached.facts import NO_PROCESS
 from pgassay.postgres.attached.server import AttachedInstallation, Databases
 from pgassay.postgres.attached.watch import Watch

@@ -18,7 +18,7 @@ from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges, ledgers, still_owed
-from pgassay.postgres.attached.companions import NOBODY, Companions
+from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, other_clients
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity

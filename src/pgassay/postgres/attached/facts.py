@@ -14,7 +14,7 @@ from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.places import Version
 from pgassay.bench.proc import process_of
-from pgassay.postgres.attached.companions import NOBODY, Client, Companions, proposed
+from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
 
 _STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _LISTED = 5

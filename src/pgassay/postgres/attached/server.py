@@ -21,7 +21,7 @@ from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import ways
 from pgassay.postgres.attached.changes import ServerChanges
-from pgassay.postgres.attached.companions import NOBODY, Companions
+from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, Sql, other_clients
 from pgassay.postgres.attached.watch import SLOT_BYTES, require_slots, slots
 from pgassay.postgres.attached.ways import Way

@@ -12,7 +12,7 @@ from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.bench.running import Clock
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.companions import STANDBY, Client, Companions
+from pgassay.postgres.attached.clients import STANDBY, Client, Companions
 from pgassay.postgres.attached.facts import Sql
 from pgassay.postgres.server import Session
 from pgassay.study.units import format_size

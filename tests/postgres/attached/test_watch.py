@@ -11,7 +11,7 @@ from pgassay.bench.errors import BenchError, QueryError
 from pgassay.errors import UsageError
 from pgassay.host.clock import SystemClock
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.companions import NOBODY, Client, Companions, proposed
+from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
 from pgassay.postgres.attached.watch import SLOT_BYTES, SOURCE, Slot, Watch, require_slots
 from pgassay.postgres.server import Session
 
