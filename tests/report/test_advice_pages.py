@@ -89,7 +89,7 @@ def test_the_answer_stands_first_and_on_the_first_screen(both: tuple[Path, str],
 
 def test_its_pictures_are_drawn(written: Path, tmp_path: Path) -> None:
     drawn = dict(ask(written, tmp_path, DRAWN, width=1400, dark=True))
-    assert set(drawn) in ({"screened-settings", "slices"}, {"front-points"})
+    assert set(drawn) in ({"screened-settings"}, {"front-points"})
     assert all(drawn.values())
 
 
