@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SHOWN = tuple(ROOT / "docs" / "evidence" / name for name in ("published-studies.md", "statistics.md"))
+SHOWN = tuple(ROOT / "docs" / "evidence" / name for name in ("commits.md", "published-studies.md", "statistics.md"))
 """Pages of evidence whose commands and code are tried, too."""
 PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *SHOWN)
 

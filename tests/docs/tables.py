@@ -123,7 +123,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     ("loads.md", "loads"): loads(),
     **{("studies.md", f"factors {marker}"): lines for marker, lines in FACTORS.items()},
     ("studies.md", "probes"): probes(),
-    ("statistics.md", "validity"): validity(),
+    (STATISTICS, "validity"): validity(),
     ("evidence/power-cuts.md", "long runs"): cut_summary.long_runs(DOCS / "power-cut"),
     (STATISTICS, "sources"): sources(read(MEASURED / "identical-cold.jsonl.gz")),
     (STATISTICS, "spectra"): spectra(read(MEASURED / "identical-cold.jsonl.gz")),
