@@ -42,6 +42,25 @@ def _job(database: sqlite3.Connection, jobid: str, lines: list[str], minute: int
     database.executemany("INSERT INTO JOBOUTPUT VALUES (?, 1, ?)", [(jobid, line) for line in lines])
 
 
+def hammerdb_report(nopm: int, *, tpm: tuple[tuple[int, int], ...] = (), release: str = "17.5", **more: object) -> str:
+    """A job report of HammerDB 6 with the seconds and values of its counter; `more` are other parts of the report."""
+    points = [{"timestamp": f"2026-06-20 12:{at // 60:02d}:{at % 60:02d}", "value": value} for at, value in tpm]
+    return json.dumps({
+        "schema": "hammerdb-job-report-v1",
+        "job": {
+            "jobid": "6A367B02652203E213737313", "hdb_version": "v6.0", "database": "pg",
+            "database_display": "PostgreSQL", "release": release, "benchmark": "TPROC-C",
+            "timestamp": "2026-06-20 12:00:00",
+        },
+        "benchmark_config": {"warehouses": 20, "virtual_users": 5, "rampup_minutes": 1, "duration_minutes": 2},
+        "system": {"cpumodel": "a CPU", "cpucount": "32"},
+        "result": {"type": "tproc_c_result", "active_virtual_users": 5, "nopm": nopm, "tpm": 2 * nopm},
+        "transaction_count": {"series": [{"metric": "tpm", "points": points}]},
+        "response_times": {"rows": [{"name": "PAYMENT", "p95_ms": 1.0}, {"name": "NEWORD", "p95_ms": 2.5}]},
+        **more,
+    })  # fmt: skip
+
+
 def postgresbench(
     system: str, tps: tuple[float, ...], duration_s: int = 600, scale: int = 6849, **benchmark: int
 ) -> str:

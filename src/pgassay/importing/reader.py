@@ -359,7 +359,10 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
     return replace(roles, condition=(*roles.condition, *(Use(name, name) for name in found))), (said,)
 
 
-_MOMENT = re.compile(r"(?<!\d)(\d{4}-?\d{2}-?\d{2}([T_ -]?\d{2}[-:.]?\d{2}([-:.]?\d{2})?)?|\d{6,})Z?(?!\d)")
+_MOMENT = re.compile(
+    r"(?<!\d)(\d{4}-?\d{2}-?\d{2}([T_ -]?\d{2}[-:.]?\d{2}([-:.]?\d{2})?)?|\d{6,})Z?(?!\d)|\b[0-9A-F]{24}\b"
+)
+"""Also what HammerDB calls a job."""
 _NUMBERED = re.compile(r"(?:[-_. ]|(?<![^\W\d_])(?:run|rep|iter|round|block))(\d+)$", re.IGNORECASE)
 
 
