@@ -61,6 +61,26 @@ def hammerdb_report(nopm: int, *, tpm: tuple[tuple[int, int], ...] = (), release
     })  # fmt: skip
 
 
+def benchbase(throughput: float, **more: object) -> str:
+    """A summary of BenchBase; `more` overrules what is in it."""
+    return json.dumps({
+        "Start timestamp (milliseconds)": 1_750_000_000_000, "Elapsed Time (nanoseconds)": 60_000_000_000,
+        "DBMS Type": "POSTGRES", "DBMS Version": "16.4", "Benchmark Type": "tpcc", "Final State": "EXIT",
+        "isolation": "TRANSACTION_SERIALIZABLE", "scalefactor": "10", "terminals": "4",
+        "Latency Distribution": {
+            "Average Latency (microseconds)": 2000, "99th Percentile Latency (microseconds)": 9000,
+        },
+        "Throughput (requests/second)": throughput, "Goodput (requests/second)": 0.9 * throughput, **more,
+    })  # fmt: skip
+
+
+def benchbase_raw(requests: list[tuple[float, int]]) -> str:
+    """Requests of BenchBase: their starts in seconds and latencies in microseconds."""
+    head = "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds)"
+    lines = [f"1,NewOrder,{start:.6f},{latency},0,1" for start, latency in requests]
+    return "\n".join([f"{head},Worker Id (start number),Phase Id (index in config file)", *lines, ""])
+
+
 def postgresbench(
     system: str, tps: tuple[float, ...], duration_s: int = 600, scale: int = 6849, **benchmark: int
 ) -> str:

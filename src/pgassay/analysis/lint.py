@@ -89,7 +89,7 @@ def stalled(benchmark: Benchmark) -> Iterator[Finding]:
     )
 
 
-THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops")
+THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops", "throughput", "goodput")
 
 
 def missing(benchmark: Benchmark) -> Iterator[Finding]:

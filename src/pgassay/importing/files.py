@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pgassay import plugins
 from pgassay.errors import UsageError
+from pgassay.importing.benchbase import BenchBaseReader
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
 from pgassay.importing.postgresbench import PostgresBenchReader
@@ -42,6 +43,7 @@ READERS: tuple[Reader, ...] = (
     SysbenchReader(),
     HammerDbReader(),
     PostgresBenchReader(),
+    BenchBaseReader(),
 )
 """The readers that recognise their files by what only their program writes."""
 TABLE = TableReader()
