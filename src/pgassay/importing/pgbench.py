@@ -121,6 +121,9 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
     values = dict(of_summary(said))
     problems = {**({ABORTED: abort} if abort else {}), **problems_of_summary(said)}
     problems.pop("skipped_transactions", None)  # with a latency limit, skipping is what was asked for
+    done = said.processed + (said.failed or 0) + (said.skipped or 0)
+    if said.due is not None and done < said.due:  # the words of the abort are on stderr, which may be lost
+        problems.setdefault(ABORTED, f"ran {done} of {said.due} transactions")
     series = _progress(text)
     started_s = None
     if logs:
