@@ -82,6 +82,8 @@ _COUNTED = re.compile(r"(\d+) .+ tpm @ \w+ (\w+ +\d+ [\d:]+) \S+ (\d+)")
 _STEPS_MOST = 200_000_000
 """Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
 _JOBS_MOST = 100_000
+_LOADED = re.compile(r"CREATING \w+ SCHEMA")
+_NO_SETTING = ("timestamp", "after_load")
 
 RESPONSES = (
     response("nopm"),
@@ -149,7 +151,7 @@ def read_report(place: str, text: str) -> Reading | str:
         return f"is a HammerDB job report of {kind} without NOPM and TPM"
     rampup, minutes = (_number(asked.get(name)) for name in ("rampup_minutes", "duration_minutes"))
     rows = _part(document, "response_times").get("rows")
-    new_order = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
+    new_order: dict[str, Any] = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
     machine = [str(system[name]) for name in ("cloud_instance", "cpumodel", "cpucount", "memory") if system.get(name)]
     fields = {
         "database": job.get("database_display") or job.get("database"),
@@ -161,6 +163,7 @@ def read_report(place: str, text: str) -> Reading | str:
         "machine": ", ".join(machine),
         "server_version": job.get("release"),
         "version": job.get("hdb_version"),
+        "client_program": f"HammerDB {job['hdb_version']}" if job.get("hdb_version") else "",
         "timestamp": job.get("timestamp"),
     }
     run = ForeignRun(
@@ -315,6 +318,7 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
     counts = {"counter", "metric", "timestamp"} <= _columns(database, "JOBTCOUNT")
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
+    loaded = False
     jobs = database.execute(
         f"SELECT jobid, db, bm, jobdict, timestamp FROM JOBMAIN ORDER BY timestamp, rowid LIMIT {_JOBS_MOST}"
     ).fetchall()
@@ -327,7 +331,10 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
         run = _run(place, job, "\n".join(lines), _latencies(database, jobid) if timed else {})
         if isinstance(run, str):
             left_out.append(LeftOut(place, run))
+            loaded = any(_LOADED.search(line) for line in lines)
             continue
+        if loaded:
+            run, loaded = replace(run, fields={**run.fields, "after_load": "yes"}), False
         if counts:
             points = database.execute(
                 "SELECT timestamp, counter FROM JOBTCOUNT WHERE jobid = ? AND metric = 'tpm' ORDER BY rowid", (jobid,)
@@ -336,7 +343,7 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
             run = replace(run, series=_course(points, _number(run.fields.get("rampup")), minutes))
         runs.append(run)
     remark = "the order of jobs is that of JOBMAIN.timestamp"
-    settings = tuple(dict.fromkeys(name for run in runs for name in run.fields if name != "timestamp"))
+    settings = tuple(dict.fromkeys(name for run in runs for name in run.fields if name not in _NO_SETTING))
     return Reading(
         "HammerDB", tuple(runs), RESPONSES, tuple(left_out), suggested=settings, ordered=True, remarks=(remark,)
     )
