@@ -42,6 +42,45 @@ def _job(database: sqlite3.Connection, jobid: str, lines: list[str], minute: int
     database.executemany("INSERT INTO JOBOUTPUT VALUES (?, 1, ?)", [(jobid, line) for line in lines])
 
 
+def hammerdb_report(nopm: int, *, tpm: tuple[tuple[int, int], ...] = (), release: str = "17.5", **more: object) -> str:
+    """A job report of HammerDB 6 with the seconds and values of its counter; `more` are other parts of the report."""
+    points = [{"timestamp": f"2026-06-20 12:{at // 60:02d}:{at % 60:02d}", "value": value} for at, value in tpm]
+    return json.dumps({
+        "schema": "hammerdb-job-report-v1",
+        "job": {
+            "jobid": "6A367B02652203E213737313", "hdb_version": "v6.0", "database": "pg",
+            "database_display": "PostgreSQL", "release": release, "benchmark": "TPROC-C",
+            "timestamp": "2026-06-20 12:00:00",
+        },
+        "benchmark_config": {"warehouses": 20, "virtual_users": 5, "rampup_minutes": 1, "duration_minutes": 2},
+        "system": {"cpumodel": "a CPU", "cpucount": "32"},
+        "result": {"type": "tproc_c_result", "active_virtual_users": 5, "nopm": nopm, "tpm": 2 * nopm},
+        "transaction_count": {"series": [{"metric": "tpm", "points": points}]},
+        "response_times": {"rows": [{"name": "PAYMENT", "p95_ms": 1.0}, {"name": "NEWORD", "p95_ms": 2.5}]},
+        **more,
+    })  # fmt: skip
+
+
+def benchbase(throughput: float, **more: object) -> str:
+    """A summary of BenchBase; `more` overrules what is in it."""
+    return json.dumps({
+        "Start timestamp (milliseconds)": 1_750_000_000_000, "Elapsed Time (nanoseconds)": 60_000_000_000,
+        "DBMS Type": "POSTGRES", "DBMS Version": "16.4", "Benchmark Type": "tpcc", "Final State": "EXIT",
+        "isolation": "TRANSACTION_SERIALIZABLE", "scalefactor": "10", "terminals": "4",
+        "Latency Distribution": {
+            "Average Latency (microseconds)": 2000, "99th Percentile Latency (microseconds)": 9000,
+        },
+        "Throughput (requests/second)": throughput, "Goodput (requests/second)": 0.9 * throughput, **more,
+    })  # fmt: skip
+
+
+def benchbase_raw(requests: list[tuple[float, int]]) -> str:
+    """Requests of BenchBase: their starts in seconds and latencies in microseconds."""
+    head = "Transaction Type Index,Transaction Name,Start Time (microseconds),Latency (microseconds)"
+    lines = [f"1,NewOrder,{start:.6f},{latency},0,1" for start, latency in requests]
+    return "\n".join([f"{head},Worker Id (start number),Phase Id (index in config file)", *lines, ""])
+
+
 def postgresbench(
     system: str, tps: tuple[float, ...], duration_s: int = 600, scale: int = 6849, **benchmark: int
 ) -> str:

@@ -76,6 +76,76 @@ def test_an_import_keeps_what_lint_needs(capsys: pytest.CaptureFixture[str]) -> 
     assert lint(capsys, "run", "--resolution", "5%") == lint(capsys, "a", "b")
 
 
+LOAD = "dropping old tables...\ncreating tables...\ngenerating data (client-side)...\nvacuuming...\ndone in 0.3 s.\n"
+
+
+def test_the_client_s_version_between_treatments(capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, version in (("a", "16.2"), ("b", "17.0")):
+        Path(folder).mkdir()
+        Path(folder, "out.txt").write_text(f"pgbench ({version}, server 17.0)\n{tpc_b(4, 2)}", encoding="utf-8")
+    options = ("--pattern", "{config}/out.txt")
+    evidence = "config=a: pgbench 16.2; config=b: pgbench 17.0"
+    assert lint(capsys, "a", "b", *options)["other-client"] == evidence
+    assert main(["import", "a", "b", *options, "--out", "run"]) == 0
+    assert lint(capsys, "run", "--resolution", "5%")["other-client"] == evidence
+    Path("b", "out.txt").write_text(f"pgbench (16.2, server 17.0)\n{tpc_b(4, 2)}", encoding="utf-8")
+    assert "other-client" not in lint(capsys, "a", "b", *options)
+
+
+def test_the_first_run_of_a_log_with_the_load_in_it(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.txt").write_text(LOAD + tpc_b(4, 2) * 3, encoding="utf-8")
+    assert lint(capsys, "out.txt")["after-load"].startswith("1 of 3 runs")
+    Path("out.txt").write_text((LOAD + tpc_b(4, 2)) * 3 + LOAD, encoding="utf-8")
+    assert "after-load" not in lint(capsys, "out.txt")
+    job = lint(capsys, str(hammerdb(Path("hammer.DB"))))
+    assert job["after-load"].startswith("1 of 2 runs")
+
+
+def test_sysbench_s_prepare_is_a_load_too(capsys: pytest.CaptureFixture[str]) -> None:
+    run = (SAMPLES / "sysbench_oltp_delete.txt").read_text(encoding="utf-8")
+    prepared = "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)\n\nCreating table 'sbtest1'...\n"
+    Path("out.txt").write_text(prepared + run + run, encoding="utf-8")
+    assert lint(capsys, "out.txt")["after-load"].startswith("1 of 2 runs")
+    Path("out.txt").write_text(run + run, encoding="utf-8")
+    assert "after-load" not in lint(capsys, "out.txt")
+
+
+def test_durability_of_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--columns", "treatment=build,value=tps")
+    for other, expected in (("off", True), ("on", False)):
+        rows = [
+            f"{build},{100 + place},{commit}" for place in range(2) for build, commit in (("a", "on"), ("b", other))
+        ]
+        Path("t.csv").write_text("\n".join(["build,tps,synchronous_commit", *rows]), encoding="utf-8")
+        assert ("unequal-durability" in lint(capsys, "t.csv", *options)) is expected
+
+
+def test_a_course_that_steps_down_in_a_real_output_s_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    def progress(rates: list[float]) -> str:
+        lines = (f"progress: {place}.0 s, {rate:.1f} tps, lat 1.1 ms stddev 0.5" for place, rate in enumerate(rates, 1))
+        return "\n".join(lines) + "\n"
+
+    steady = [1000.0 + place % 7 for place in range(200)]
+    Path("out.txt").write_text(progress([*steady, *(300.0 + place % 5 for place in range(100))]) + tpc_b(4, 2, 10, 300))
+    assert "burst-credits" in lint(capsys, "out.txt")
+    Path("out.txt").write_text(progress(steady) + tpc_b(4, 2, 10, 200))
+    assert "burst-credits" not in lint(capsys, "out.txt")
+
+
+def test_how_many_runs_the_claim_would_have_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("t.csv").write_text("t,tps\na,100\nb,103\n", encoding="utf-8")
+    words = ["lint", "t.csv", "--columns", "treatment=t,value=tps", "--needed"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "needed: t=b against t=a: +3 % takes 12 runs of each, there is 1 run (spread 3.4 %" in said
+    assert main([*words, "--json"]) == 0
+    (each,) = json.loads(capsys.readouterr().out)["needed"]
+    assert (each["runs"], each["there"]) == (12, 1)
+    Path("t.csv").write_text("t,tps\na,100\na,103\n", encoding="utf-8")
+    assert main(words) == 0
+    assert "needed: nothing is compared" in capsys.readouterr().out
+
+
 def test_strict_tells_scripts(capsys: pytest.CaptureFixture[str]) -> None:
     Path("out.txt").write_text(tpc_b(4, 2), encoding="utf-8")
     lint(capsys, "out.txt")

@@ -21,6 +21,7 @@ def test_sysbench_s_totals_and_seconds() -> None:
         "threads": "4",
         "statements": "writes, one a transaction",
         "version": "1.0.20 (using system LuaJIT 2.1.0-beta3)",
+        "client_program": "sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)",
         "options": "Report intermediate results every 1 second(s)",
     }
     assert run.seconds == 20.0128

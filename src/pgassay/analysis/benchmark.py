@@ -40,9 +40,17 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "host": ("pg_host", "db_host", "server_host"),
     "memory": ("memory", "ram", "host.memory", "memory_total"),
     "database": ("database_bytes", "database_size"),
+    "client": ("client_program",),
+    "after_load": ("after_load",),
+    "fsync": ("fsync", "server.fsync"),
+    "synchronous_commit": ("synchronous_commit", "server.synchronous_commit"),
+    "full_page_writes": ("full_page_writes", "server.full_page_writes"),
 }  # fmt: skip
 NAMES = tuple(name for names in _NAMES.values() for name in names)
 """Every name of a setting that is judged."""
+DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
+"""Settings that give up what a crash must not take, for speed."""
+DURABILITY_NAMES = frozenset(name for setting in DURABILITY for name in _NAMES[setting])
 
 _LOCAL = re.compile(r"localhost|127\.[0-9.]+|::1|/.*", re.IGNORECASE)
 _TPC_B = re.compile(r"tpc-?b", re.IGNORECASE)
@@ -62,7 +70,8 @@ class Setup:
     """What is known of a run's load and machine; None: not known. Times in s, sizes in bytes, `rate` in transactions/s.
 
     `tpc_b` says that each transaction updates one of as many branches as the scale; `about_disk` that levels or title
-    speak of a drive; `cycles` is how many whole checkpoint cycles the window held.
+    speak of a drive; `cycles` is how many whole checkpoint cycles the window held. `client` is the load program with
+    its version; `after_load` says that the data were loaded just before; `durability` what is known of `DURABILITY`.
     """
 
     tpc_b: bool = False
@@ -79,6 +88,9 @@ class Setup:
     database_bytes: float | None = None
     memory_bytes: float | None = None
     about_disk: bool = False
+    client: str = ""
+    after_load: bool = False
+    durability: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def of(fields: Mapping[str, str], title: str = "") -> "Setup":
@@ -107,7 +119,15 @@ class Setup:
             database_bytes=database_bytes,
             memory_bytes=_bytes(said["memory"]),
             about_disk=bool(_DISK.search(" ".join((title, *fields, *fields.values())))),
+            client=said["client"],
+            after_load=said["after_load"] == "yes",
+            durability=tuple((name, _SWITCH.get(said[name].lower(), said[name])) for name in DURABILITY if said[name]),
         )
+
+
+_SWITCH = {
+    **dict.fromkeys(("on", "true", "yes", "1", "t"), "on"), **dict.fromkeys(("off", "false", "no", "0", "f"), "off"),
+}  # fmt: skip
 
 
 def _number(text: str) -> float | None:

@@ -5,6 +5,10 @@ For other people's results as for one's own. Each check gives no finding where i
 *Completeness*: runs that were aborted, cut short, stalled or without a value, yet stand in the table as results.
 pgbench prints a tps line after an abort too, and exits with status 2; a script that greps the line records it.
 
+*Course*: what a run reports while it runs says more than its mean. A throughput that falls and stays low was measured
+in two states, and a step down from one steady rate to another after minutes is how a drive or a virtual machine looks
+whose burst credits ran out.
+
 *Load*: what a DBA objects to before looking at a number. Each objection needs what the source says of the setup; where
 it says nothing, nothing is found. See docs/report.md for the limits.
 
@@ -16,16 +20,16 @@ What n runs of each of two treatments can tell is t × s × sqrt(2 / n), with s 
 of one run tell how that run went, not how the next one will.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import exp, factorial, isfinite, lgamma, log, sqrt
+from math import exp, factorial, isfinite, lgamma, log, log1p, sqrt
 from statistics import mean, median, stdev
 
 import numpy as np
 from scipy.special import bdtrc  # type: ignore[import-untyped]
 
-from pgassay.analysis.benchmark import SHORT, Benchmark, Run
+from pgassay.analysis.benchmark import DURABILITY_NAMES, SHORT, Benchmark, Run
 from pgassay.analysis.boundaries import FIRST_LOOK, fixed_critical
 from pgassay.analysis.factorial import confounded
 from pgassay.analysis.numbers import percent
@@ -89,7 +93,76 @@ def stalled(benchmark: Benchmark) -> Iterator[Finding]:
     )
 
 
-THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops")
+COURSE_LEAST = 12
+"""Reports from which a course is judged, without the first and the last, which are cut short."""
+COURSE_LEAST_S = 30.0
+_PIECES = 60
+COLLAPSED = 0.5
+"""Of the rate before: a run that stays below it has collapsed."""
+STEPPED = 0.8
+STEADY = 0.15
+"""A rate is steady where 80 % of its reports lie within this share of their median."""
+BURST_LEAST_S, AFTER_LEAST_S = 120.0, 60.0
+
+
+@dataclass(frozen=True)
+class _Fall:
+    """The rates before and after the moment `at_s` of a run, from which on it stayed low; `steady` says both were."""
+
+    at_s: float
+    before: float
+    after: float
+    steady: bool
+
+
+def fallen(benchmark: Benchmark) -> Iterator[Finding]:
+    """Runs whose throughput fell and stayed low to their end; a step between steady rates is a reason of its own."""
+    courses = [run for run in benchmark.runs if len(run.course) >= COURSE_LEAST]
+    falls = [(run, fall) for run in courses if (fall := _fall(run.course)) is not None]
+    for code, steady, text, remedy in (
+        (
+            "collapse", False, "throughput collapses within a run, so its mean is of two states",
+            "find what happened (a checkpoint, autovacuum, a cache that filled up, a full disk), and measure one state",
+        ),
+        (
+            "burst-credits", True, "throughput steps down after minutes at a steady rate, as burst credits run out",
+            "use up the credits before the window (a cloud's drive, processor and network have some), or buy a rate",
+        ),
+    ):  # fmt: skip
+        found = [(run, fall) for run, fall in falls if fall.steady is steady]
+        if found:
+            run, fall = found[0]
+            evidence = (
+                f"{len(found)} of {len(courses)} runs; {_where(run)}: from {fall.before:.5g} to {fall.after:.5g} tps"
+                f" after {fall.at_s:.4g} s"
+            )
+            yield Finding(code, Severity.WARNING, text, remedy=remedy, evidence=evidence)
+
+
+def _fall(course: Sequence[tuple[float, float | None]]) -> _Fall | None:
+    """The best single step of a course in at most `_PIECES` pieces, if it goes down far enough and to the end."""
+    known = [(moment, tps) for moment, tps in course[1:-1] if tps is not None and isfinite(tps)]
+    if len(known) < COURSE_LEAST - 2 or known[-1][0] - known[0][0] < COURSE_LEAST_S or known[-1][1] == 0.0:
+        return None
+    pieces = np.array_split(np.asarray(known), min(_PIECES, len(known)))
+    moments, rates = (np.asarray([piece[:, column].mean() for piece in pieces]) for column in (0, 1))
+    splits = range(max(3, len(rates) // 5), len(rates) - max(2, len(rates) // 10))
+    at = min(splits, key=lambda split: float(sum(np.var(part) * len(part) for part in np.split(rates, [split]))))
+    before, after = np.split(rates, [at])
+    low, high = float(np.quantile(before, 0.1)), float(np.quantile(after, 0.9))
+    usual, left = float(np.median(before)), float(np.median(after))
+    if high >= low:
+        return None
+    lasted = moments[at] - moments[0] >= BURST_LEAST_S and moments[-1] - moments[at] >= AFTER_LEAST_S
+    steady = all(
+        np.quantile(part, 0.9) - np.quantile(part, 0.1) <= STEADY * np.median(part) for part in (before, after)
+    )
+    if left <= STEPPED * usual and lasted and steady:
+        return _Fall(float(moments[at]), usual, left, steady=True)
+    return _Fall(float(moments[at]), usual, left, steady=False) if left <= COLLAPSED * usual else None
+
+
+THROUGHPUT = ("tps", "qps", "nopm", "tpm", "tpmc", "iops", "throughput", "goodput")
 
 
 def missing(benchmark: Benchmark) -> Iterator[Finding]:
@@ -251,6 +324,82 @@ def load_setup(benchmark: Benchmark) -> Iterator[Finding]:
         evidence = f"{len(found)} of {len(whole)} {benchmark.replicate}s; {run.arm}: {said}"
         severity = Severity.WARNING if each.serious(benchmark) else Severity.NOTE
         yield Finding(each.code, severity, each.text, remedy=each.remedy, evidence=evidence)
+
+
+def _by_condition(benchmark: Benchmark) -> Iterator[Mapping[str, Sequence[Run]]]:
+    """The runs of each treatment, for each condition in which several were measured."""
+    found: dict[str, dict[str, list[Run]]] = {}
+    for run in benchmark.runs:
+        found.setdefault(run.condition, {}).setdefault(run.treatment, []).append(run)
+    yield from (treatments for treatments in found.values() if len(treatments) > 1)
+
+
+def other_client(benchmark: Benchmark) -> Iterator[Finding]:
+    """Treatments that were measured by different programs, or by different versions of one."""
+    for treatments in _by_condition(benchmark):
+        clients = {name: sorted({run.setup.client for run in runs}) for name, runs in treatments.items()}
+        known = {name: found for name, found in clients.items() if all(found)}
+        if len(set(map(tuple, known.values()))) < 2:
+            continue
+        first = next(iter(known))
+        other = next(name for name, found in known.items() if found != known[first])
+        yield Finding(
+            "other-client",
+            Severity.WARNING,
+            "treatments were measured by different clients, so the client's difference looks like an effect",
+            remedy="measure all with one program of one version: a new pgbench works with an old server",
+            evidence=f"{first}: {' and '.join(known[first])}; {other}: {' and '.join(known[other])}",
+        )
+        return
+
+
+def unequal_durability(benchmark: Benchmark) -> Iterator[Finding]:
+    """Treatments that differ from the baseline in something and in durability, where no other separates the two.
+
+    Where durability alone differs, it is the question.
+    """
+    for treatments in _by_condition(benchmark):
+        states = {
+            name: (
+                dict(known[0]),
+                {key: level for key, level in runs[0].levels.items() if key not in DURABILITY_NAMES},
+            )
+            for name, runs in treatments.items()
+            if len(known := list({run.setup.durability for run in runs})) == 1
+        }
+        base = benchmark.baseline if benchmark.baseline in states else next(iter(states), "")
+        for name, (settings, rest) in states.items():
+            differ = [key for key, value in settings.items() if states[base][0].get(key, value) != value]
+            separate = any(states[base][0] == others and rest == same for others, same in states.values())
+            if not differ or rest == states[base][1] or separate:
+                continue
+            evidence = "; ".join(
+                f"{which}: {', '.join(f'{key}={states[which][0][key]}' for key in differ)}" for which in (base, name)
+            )
+            yield Finding(
+                "unequal-durability",
+                Severity.WARNING,
+                "treatments differ in durability too, so speed may have been bought with safety",
+                remedy="compare at equal fsync, synchronous_commit and full_page_writes, or vary these alone",
+                evidence=evidence,
+            )
+            return
+
+
+def after_load(benchmark: Benchmark) -> Iterator[Finding]:
+    """Some runs of a condition are the first after a load, and others are not known to be."""
+    runs = [run for treatments in _by_condition(benchmark) for each in treatments.values() for run in each]
+    runs = runs or list(benchmark.runs)
+    loaded = [run for run in runs if run.setup.after_load]
+    if not loaded or len(loaded) == len(runs):
+        return
+    yield Finding(
+        "after-load",
+        Severity.NOTE,
+        "the first run after the load is counted like the others: its caches, hint bits and autovacuum differ",
+        remedy="load before each run, or leave the first run out as warm-up, after VACUUM and CHECKPOINT",
+        evidence=f"{len(loaded)} of {len(runs)} runs; {_where(loaded[0])} stands right after the output of a load",
+    )
 
 
 def confounded_factors(benchmark: Benchmark) -> Iterator[Finding]:
@@ -558,12 +707,59 @@ def seconds_as_replicates(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 CHECKS: tuple[Callable[[Benchmark], Iterator[Finding]], ...] = (
-    *(aborted, short, stalled, missing),
-    load_setup,
+    *(aborted, short, stalled, missing, fallen),
+    *(load_setup, other_client, unequal_durability, after_load),
     *(confounded_factors, seconds_as_replicates, first_run, monotone, trend, fixed_order),
     *(too_few, noisy, below_resolution),
 )
 """In the order in which a reader should hear of them: first what makes numbers wrong, then what makes them vague."""
+
+
+NEEDED_MOST = 2000
+
+
+@dataclass(frozen=True)
+class Needed:
+    """How many runs of each arm a claim takes: `effect` of `arm` against `against`, as a share of it.
+
+    `spread` is that of runs on the log scale, `known` says that these runs show it (else it is `USUAL_SPREAD`).
+    `there` are the runs of the arm that has fewer; `runs` is None above `NEEDED_MOST`.
+    """
+
+    arm: str
+    against: str
+    effect: float
+    spread: float
+    known: bool
+    there: int
+    runs: int | None
+
+
+def needed(benchmark: Benchmark) -> tuple[Needed, ...]:
+    """For each difference from the baseline the least n whose interval, ± t × s × sqrt(2 / n), leaves out no effect."""
+    baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
+    arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
+    pooled = _spread(benchmark)
+    spread = USUAL_SPREAD if pooled is None else pooled
+    found = []
+    for (treatment, condition), arm in arms.items():
+        mine, base = _logs(benchmark, arm), _logs(benchmark, arms.get((baseline, condition), arm))
+        if treatment == baseline or (baseline, condition) not in arms or not mine or not base:
+            continue
+        effect = mean(mine) - mean(base)
+        runs = next((n for n in range(2, NEEDED_MOST + 1) if log1p(_resolution(spread, n)) <= abs(effect)), None)
+        found.append(
+            Needed(
+                arm,
+                arms[baseline, condition],
+                exp(effect) - 1.0,
+                spread,
+                known=pooled is not None,
+                there=min(len(mine), len(base)),
+                runs=runs if effect else None,
+            )
+        )
+    return tuple(found)
 
 
 def lint(benchmark: Benchmark) -> tuple[Finding, ...]:

@@ -5,6 +5,7 @@ It judges what is published, not who published it: one's own run directory as we
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from pgassay.study.findings import Finding, Severity
 from pgassay.study.responses import Better
 
 if TYPE_CHECKING:
+    from pgassay.analysis.lint import Needed
     from pgassay.importing.benchmark import Judged
 
 
@@ -29,12 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--baseline", metavar="NAME=VALUE", default="", help="the treatment that claims are made against")
     add("--primary", metavar="RESPONSE", default="", help="the response that is claimed (default: the first)")
     add("--resolution", metavar="SHARE", help="the smallest effect that is claimed (default: 5%%, or the study's own)")
+    add("--needed", action="store_true", help="say how many runs each difference would have taken")
     add_options(parser, "--strict", "--strict-from", "--json")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Judge and print; exit status 0, or 1 if --strict asks for it."""
-    from pgassay.analysis.lint import lint
+    from pgassay.analysis.lint import lint, needed
     from pgassay.importing import benchmark
     from pgassay.study import quantities
 
@@ -47,11 +50,31 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.resolution:
         judged = benchmark.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
     found = lint(judged.benchmark)
+    takes = needed(judged.benchmark) if arguments.needed else ()
     if arguments.json:
-        print(json.dumps(plain(judged, found), indent=2))
+        more = {"needed": [asdict(each) for each in takes]} if arguments.needed else {}
+        print(json.dumps({**plain(judged, found), **more}, indent=2))
     else:
         print(text(judged, found), end="")
+        print(outgoing.lines(map(_takes, takes)), end="")
+        if arguments.needed and not takes:
+            print("needed: nothing is compared, so no number of runs can be said")
     return strict_status(arguments, found)
+
+
+def _takes(each: "Needed") -> str:
+    from pgassay.analysis.lint import NEEDED_MOST
+    from pgassay.analysis.numbers import percent, plural
+
+    of = (
+        "between these runs" if each.known else "between runs, which is usual for pgbench: these are too few to show it"
+    )
+    runs = f"more than {NEEDED_MOST}" if each.runs is None else str(each.runs)
+    return (
+        f"needed: {each.arm} against {each.against}: {100.0 * each.effect:+.3g} % takes {runs} runs of each, "
+        f"there {'is' if each.there == 1 else 'are'} {each.there} {plural('run', each.there)} "
+        f"(spread {percent(each.spread)} {of})"
+    )
 
 
 def text(judged: "Judged", found: tuple[Finding, ...]) -> str:

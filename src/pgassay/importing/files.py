@@ -1,7 +1,7 @@
 """Files and folders as one reading: which reader takes each file, what its runs are called, and what is left out.
 
 A file is known by its contents, hardly ever by its name. A file that no reader recognises is named and left out, so
-that a script in a folder of results does not stop the others.
+that a script in a folder of results does not stop the others. A Markdown or HTML page is read by its parts (`page`).
 """
 
 import os
@@ -12,13 +12,17 @@ from pathlib import Path
 
 from pgassay import plugins
 from pgassay.errors import UsageError
+from pgassay.importing.benchbase import BenchBaseReader
 from pgassay.importing.hammerdb import HammerDbReader
+from pgassay.importing.page import Part, parts_of
 from pgassay.importing.pgbench import PgbenchReader
 from pgassay.importing.postgresbench import PostgresBenchReader
 from pgassay.importing.reader import (
     FILE,
     FOLDER,
+    HEAD_BYTES,
     REPETITION,
+    SECTION,
     TEXT_BYTES_MAX,
     ForeignFile,
     LeftOut,
@@ -42,6 +46,7 @@ READERS: tuple[Reader, ...] = (
     SysbenchReader(),
     HammerDbReader(),
     PostgresBenchReader(),
+    BenchBaseReader(),
 )
 """The readers that recognise their files by what only their program writes."""
 TABLE = TableReader()
@@ -120,6 +125,12 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
     together: dict[Reader, list[ForeignFile]] = {}
     for path in files:
         file = ForeignFile.open(path)
+        parts = [
+            (part, each) for part in parts_of(file.text) if (each := _reader_of_part(part, path, options)) is not None
+        ]
+        if parts:
+            yield _page(path, parts, options, names)
+            continue
         reader = registry.reader_of(file, options)
         if reader is None:
             reason = f"has an unrecognised format (recognised: {', '.join(registry.names)})"
@@ -134,6 +145,40 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
             yield from _read(reader, [file], options, names)
     for reader, group in together.items():
         yield from _read(reader, group, options, names)
+
+
+def _reader_of_part(part: Part, path: Path, options: Options) -> tuple[Reader, ForeignFile] | None:
+    data = part.text.encode()
+    file = ForeignFile(path, data[:HEAD_BYTES], len(data), data)
+    reader = next((each for each in READERS if each.recognises(file, options)), None)
+    return None if reader is None else (reader, file)
+
+
+def _page(
+    path: Path, parts: Sequence[tuple[Part, tuple[Reader, ForeignFile]]], options: Options, names: Mapping[Path, str]
+) -> Reading:
+    """The runs of a page, each with its line and its heading."""
+    found: list[Reading] = []
+    for part, (reader, file) in parts:
+        for each in _read(reader, [file], options, names):
+            runs = tuple(
+                replace(run, place=_in_page(path, part, run.place), fields={**run.fields, SECTION: part.heading})
+                for run in each.runs
+            )
+            left_out = tuple(replace(left, place=_in_page(path, part, left.place)) for left in each.left_out)
+            found.append(replace(each, runs=runs, left_out=left_out, suggested=(*each.suggested, SECTION)))
+    page = combine(found)
+    if len(page.runs) == len({run.fields[SECTION] for run in page.runs}):
+        return page
+    said = f"{path.name} holds {len(page.runs)} runs; those of one heading with equal settings are taken as repetitions"
+    return replace(page, remarks=(*page.remarks, said))
+
+
+def _in_page(path: Path, part: Part, place: str) -> str:
+    """A place in a part as one in its page."""
+    line, _, rest = place.removeprefix(str(path)).removeprefix(" line ").partition(" ")
+    number = part.line + int(line) - 1 if line.isdecimal() else part.line
+    return f"{path} line {number}{f' {rest}' if rest else ''}"
 
 
 def _read(

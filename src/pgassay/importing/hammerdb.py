@@ -1,24 +1,39 @@
-"""HammerDB's jobs (hammer.DB, an SQLite file) and its text log; the result is what its monitoring virtual user printed.
+"""HammerDB's jobs (hammer.DB, an SQLite file), its text log, its job reports, and its transaction counter.
+
+The result is what the monitoring virtual user printed.
 
 A job is a run; in a log, what stands from one ramp-up to the next. Relied on in a job database, as in HammerDB 4 to 6:
 `JOBMAIN(jobid, db, bm, jobdict, timestamp)` and `JOBOUTPUT(jobid, vu, output)`; used where there:
 `JOBTIMING(jobid, procname, p50_ms, p95_ms, p99_ms, summary)`, where `summary` 1 is taken for "all virtual users
-together". `JOBTCOUNT` and `JOBMETRIC` are passed over. The result is `TEST RESULT : System achieved N NOPM from M …
-TPM`, in old versions the other way round. A schema's build or check is a job too and is left out; `timestamp` is local
-time without a zone, so it gives the order only.
+together", and `JOBTCOUNT(jobid, counter, metric, timestamp)`. `JOBMETRIC` is passed over. The result is
+`TEST RESULT : System achieved N NOPM from M … TPM`, in old versions the other way round. A schema's build or check is a
+job too and is left out; `timestamp` is local time without a zone, so it gives the order only.
+
+A job report (HammerDB 6, `jobs JOBID summaryjson`) is a JSON object whose `schema` is "hammerdb-job-report-v1". Relied
+on: `result` with `nopm` and `tpm`; used where there: of `job` the versions, database and benchmark, `benchmark_config`,
+of `system` the machine, `response_times.rows` and `transaction_count.series`. What `jobs JOBID result` prints is a list
+of lines, read as a log.
+
+The transaction counter counts from the start of the virtual users to the last one's end: what stands in ramp-up and
+after the timed minutes is no course of the run. `hdbtcount.log` has no result, so it belongs to the one log of its
+folder.
 """
 
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
+from pgassay import untrusted
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
     FOLDER,
+    TEXT_BYTES_MAX,
     ForeignFile,
     ForeignRun,
     LeftOut,
@@ -26,6 +41,7 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
+    Second,
     read_each,
     response,
     unwrapped,
@@ -36,7 +52,7 @@ from pgassay.study.responses import Better, Response
 MAGIC = b"SQLite format 3\x00"
 _RESULT = re.compile(r"TEST RESULT : System achieved (\d+) NOPM from (\d+) (.+?) TPM")
 _OLD_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) (.+?) TPM at (\d+) NOPM")
-_MINUTES = re.compile(r"Timing test period of (\d+) in minutes")
+_MINUTES = re.compile(r"Timing test period of (\d{1,9}) in minutes")
 _USERS = re.compile(r"(\d+) (?:Active )?Virtual Users configured")
 _FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
 _RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
@@ -48,14 +64,26 @@ _PRINTED = re.compile(
     rf"^ *(?:Changed \w+:{_SET} from .*? to (.*?) for |Value (.*?) for \w+:{_SET} is |{_SET} += (.*))", re.M
 )
 """A setting as hammerdbcli says it: changed, left as it was, or in `print dict`."""
-_LINE = re.compile(r"Hammerdb Log @|Vuser \d+:(?:RUNNING|Beginning rampup|Timing test period|TEST RESULT)")
+_LINE = re.compile(
+    r"Hammerdb Log @|Vuser \d+:(?:RUNNING|Beginning rampup|Timing test period|TEST RESULT)"
+    r"|(?:\d+ (?:Active )?Virtual Users configured|TEST RESULT : System achieved \d+ .*)(?=\",?$)",
+    re.M,
+)
 _MARKS = (
     Mark(re.compile(r"Hammerdb Log @")),
     Mark(re.compile(r"Vuser \d+:Beginning rampup time")),
     Mark(re.compile(r"Vuser \d+:Timing test period")),
-    Mark(re.compile(rf"Vuser \d+:{_USERS.pattern}")),
-    Mark(re.compile(r"Vuser \d+:TEST RESULT")),
+    Mark(re.compile(rf"(?:Vuser \d+:)?{_USERS.pattern}")),
+    Mark(re.compile(r"(?:Vuser \d+:)?TEST RESULT")),
 )
+REPORT = "hammerdb-job-report-v1"
+_COUNTER = "Hammerdb Transaction Counter Log @"
+_COUNTED = re.compile(r"(\d+) .+ tpm @ \w+ (\w+ +\d+ [\d:]+) \S+ (\d+)")
+_STEPS_MOST = 200_000_000
+"""Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
+_JOBS_MOST = 100_000
+_LOADED = re.compile(r"CREATING \w+ SCHEMA")
+_NO_SETTING = ("timestamp", "after_load")
 
 RESPONSES = (
     response("nopm"),
@@ -67,21 +95,152 @@ RESPONSES = (
 
 
 class HammerDbReader(Reader):
-    """HammerDB's job database, hammer.DB, and its text log; an SQLite file of another program is named and left out."""
+    """HammerDB's job database, logs and reports; an SQLite file of another program is named and left out."""
 
     name = "HammerDB"
     suggested = (
         *("virtual_users", "database", "benchmark", "warehouses", "storedprocs", "allwarehouse", "keyandthink"),
-        *("vacuum", "partition", "async_scale", "async_client", "rampup", "duration", FOLDER, FILE),
+        *("vacuum", "partition", "async_scale", "async_client", "rampup", "duration", "machine", "server_version"),
+        *("version", FOLDER, FILE),
     )
+    reads_together = True
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        return file.head.startswith(MAGIC) or _LINE.search(file.text) is not None
+        if file.head.startswith(MAGIC) or file.first_lines.startswith(_COUNTER):
+            return True
+        return _is_report(file) or _LINE.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        for file in files:
-            found = read_hammerdb(file.path) if file.head.startswith(MAGIC) else read_log(str(file.path), file.text)
-            yield file.path, found
+        counters = [file for file in files if file.first_lines.startswith(_COUNTER)]
+        others = [file for file in files if file not in counters]
+        taken: list[ForeignFile] = []
+        for file in others:
+            if file.head.startswith(MAGIC):
+                yield file.path, read_hammerdb(file.path)
+            elif _is_report(file):
+                yield file.path, read_report(str(file.path), file.text)
+            else:
+                found = read_log(str(file.path), file.text)
+                near = [each for each in counters if each.path.parent == file.path.parent]
+                alone = sum(other.path.parent == file.path.parent for other in others) == 1
+                if isinstance(found, Reading) and len(found.runs) == 1 and len(near) == 1 and alone:
+                    taken += near
+                    found = replace(found, runs=(_with_counter(found.runs[0], near[0].text),))
+                yield file.path, found
+        for file in counters:
+            if file not in taken:
+                yield file.path, "is HammerDB's transaction counter, which belongs to one log of one run in its folder"
+
+
+def _is_report(file: ForeignFile) -> bool:
+    return file.first_lines.lstrip().startswith("{") and f'"{REPORT}"' in file.first_lines
+
+
+def read_report(place: str, text: str) -> Reading | str:
+    """The one run of a job report; or why there is none."""
+    try:
+        document = untrusted.json(text)
+    except ValueError as failure:
+        return f"is a HammerDB job report that cannot be read: {failure}"
+    job, asked, system, result = (
+        _part(document, name) for name in ("job", "benchmark_config", "system", "result")
+    )  # fmt: skip
+    nopm, tpm = (_number(result.get(name)) for name in ("nopm", "tpm"))
+    if nopm is None or tpm is None:
+        kind = str(job.get("benchmark") or "an unknown benchmark")
+        return f"is a HammerDB job report of {kind} without NOPM and TPM"
+    rampup, minutes = (_number(asked.get(name)) for name in ("rampup_minutes", "duration_minutes"))
+    rows = _part(document, "response_times").get("rows")
+    new_order: dict[str, Any] = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
+    machine = [str(system[name]) for name in ("cloud_instance", "cpumodel", "cpucount", "memory") if system.get(name)]
+    fields = {
+        "database": job.get("database_display") or job.get("database"),
+        "benchmark": job.get("benchmark"),
+        "virtual_users": result.get("active_virtual_users") or asked.get("virtual_users"),
+        "warehouses": asked.get("warehouses"),
+        "rampup": asked.get("rampup_minutes"),
+        "duration": asked.get("duration_minutes"),
+        "machine": ", ".join(machine),
+        "server_version": job.get("release"),
+        "version": job.get("hdb_version"),
+        "client_program": f"HammerDB {job['hdb_version']}" if job.get("hdb_version") else "",
+        "timestamp": job.get("timestamp"),
+    }
+    run = ForeignRun(
+        place=place,
+        fields={name: str(value) for name, value in fields.items() if value not in (None, "")},
+        responses={
+            "nopm": nopm,
+            "tpm": tpm,
+            **{f"neword_{name}": _number(new_order.get(name)) for name in ("p50_ms", "p95_ms", "p99_ms")},
+        },
+        planned_s=None if minutes is None else 60.0 * minutes,
+        series=_course(_points(document), rampup, minutes),
+    )
+    return Reading("HammerDB", (run,), RESPONSES)
+
+
+def _part(document: object, name: str) -> dict[str, Any]:
+    part = document.get(name) if isinstance(document, dict) else None
+    return part if isinstance(part, dict) else {}
+
+
+def _is_new_order(row: object) -> bool:
+    return isinstance(row, dict) and row.get("name") == "NEWORD"
+
+
+def _number(value: object) -> float | None:
+    """A number, also as text; a database and a report may hold anything in any place."""
+    try:
+        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+    except ValueError:
+        return None
+
+
+def _points(document: object) -> Iterator[tuple[object, object]]:
+    """Moment and counter of each point of the report's series of transactions."""
+    listed = _part(document, "transaction_count").get("series")
+    for series in listed if isinstance(listed, list) else ():
+        points = series.get("points") if isinstance(series, dict) and series.get("metric") == "tpm" else None
+        for point in points if isinstance(points, list) else ():
+            if isinstance(point, dict):
+                yield point.get("timestamp"), point.get("value")
+
+
+def _course(points: Iterable[tuple[object, object]], rampup: float | None, minutes: float | None) -> tuple[Second, ...]:
+    """The counter's values within the timed minutes, per second; none where these are not known."""
+    if rampup is None or minutes is None:
+        return ()
+    found: list[Second] = []
+    first: datetime | None = None
+    for at, counted in points:
+        value = _number(counted)
+        try:
+            moment = datetime.fromisoformat(str(at))
+            first = first or moment
+            offset_s = (moment - first).total_seconds() - 60.0 * rampup
+        except (ValueError, TypeError):  # no time, or with a zone where another has none
+            continue
+        if value is not None and 0.0 < offset_s <= 60.0 * minutes:
+            at_ns = round(offset_s * 1e9)
+            found.append(Second(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
+    return tuple(found)
+
+
+def _with_counter(run: ForeignRun, text: str) -> ForeignRun:
+    """The run with its transaction counter; one that was appended to another run's has two heads, and is not read."""
+    if text.count(_COUNTER) > 1:
+        return run
+    counted = [(_moment(f"{found[2]} {found[3]}"), found[1]) for found in _COUNTED.finditer(text)]
+    rampup = _number(run.fields.get("rampup"))
+    return replace(run, series=_course(counted, rampup, None if run.planned_s is None else run.planned_s / 60.0))
+
+
+def _moment(text: str) -> str:
+    try:
+        return datetime.strptime(text, "%b %d %H:%M:%S %Y").isoformat()
+    except ValueError:
+        return ""
 
 
 def read_log(place: str, text: str) -> Reading | str:
@@ -118,8 +277,13 @@ def _printed(text: str) -> Iterator[tuple[str, str]]:
 def read_hammerdb(path: Path) -> Reading | str:
     """Every job with a result, in the order of their times; or why there is none. The file is only read."""
     uri = f"{path.absolute().as_uri()}?mode=ro"
+    steps = iter(range(_STEPS_MOST // 10_000))
     try:
+        untrusted.require_file(path)
         with closing(sqlite3.connect(uri, uri=True)) as database:
+            database.execute("PRAGMA trusted_schema = OFF")
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX)
+            database.set_progress_handler(lambda: next(steps, None) is None, 10_000)
             missing = _missing(database)
             if missing:
                 return f"is an SQLite file without HammerDB's {missing}"
@@ -141,16 +305,22 @@ def _missing(database: sqlite3.Connection) -> str:
 
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
-    rows = database.execute("SELECT lower(name) FROM pragma_table_info(?)", (table,)).fetchall()
+    """Of a table; a view of that name could compute anything."""
+    rows = database.execute(
+        "SELECT lower(c.name) FROM sqlite_master AS t, pragma_table_info(t.name) AS c"
+        " WHERE t.type = 'table' AND upper(t.name) = ?", (table,)
+    )  # fmt: skip
     return {str(row[0]) for row in rows}
 
 
 def _read(name: str, database: sqlite3.Connection) -> Reading:
     timed = {"procname", "p50_ms", "p95_ms", "p99_ms", "summary"} <= _columns(database, "JOBTIMING")
+    counts = {"counter", "metric", "timestamp"} <= _columns(database, "JOBTCOUNT")
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
+    loaded = False
     jobs = database.execute(
-        "SELECT jobid, db, bm, jobdict, timestamp FROM JOBMAIN ORDER BY timestamp, rowid"
+        f"SELECT jobid, db, bm, jobdict, timestamp FROM JOBMAIN ORDER BY timestamp, rowid LIMIT {_JOBS_MOST}"
     ).fetchall()
     for job in jobs:
         jobid = str(job[0])
@@ -161,10 +331,19 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
         run = _run(place, job, "\n".join(lines), _latencies(database, jobid) if timed else {})
         if isinstance(run, str):
             left_out.append(LeftOut(place, run))
-        else:
-            runs.append(run)
+            loaded = any(_LOADED.search(line) for line in lines)
+            continue
+        if loaded:
+            run, loaded = replace(run, fields={**run.fields, "after_load": "yes"}), False
+        if counts:
+            points = database.execute(
+                "SELECT timestamp, counter FROM JOBTCOUNT WHERE jobid = ? AND metric = 'tpm' ORDER BY rowid", (jobid,)
+            )
+            minutes = None if run.planned_s is None else run.planned_s / 60.0
+            run = replace(run, series=_course(points, _number(run.fields.get("rampup")), minutes))
+        runs.append(run)
     remark = "the order of jobs is that of JOBMAIN.timestamp"
-    settings = tuple(dict.fromkeys(name for run in runs for name in run.fields if name != "timestamp"))
+    settings = tuple(dict.fromkeys(name for run in runs for name in run.fields if name not in _NO_SETTING))
     return Reading(
         "HammerDB", tuple(runs), RESPONSES, tuple(left_out), suggested=settings, ordered=True, remarks=(remark,)
     )
@@ -207,4 +386,4 @@ def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | No
         "SELECT p50_ms, p95_ms, p99_ms FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1", (jobid,)
     ).fetchone()
     names = ("neword_p50_ms", "neword_p95_ms", "neword_p99_ms")
-    return {name: None if row is None or row[i] is None else float(row[i]) for i, name in enumerate(names)}
+    return {name: None if row is None else _number(row[place]) for place, name in enumerate(names)}

@@ -85,7 +85,9 @@ _HEAD, _RESULT = "transaction type: ", "number of transactions actually processe
 _BULLET = re.compile(r"^[-*] (?=[a-z])", re.MULTILINE)
 _LOST = re.compile(r"^transaction type:$", re.MULTILINE)
 """A page of the web takes `<builtin: …>` for a tag of its own."""
+_LOADED = re.compile(r"^(?:dropping old tables|creating tables|generating data)\b", re.MULTILINE)
 _MARKS = (
+    Mark(_LOADED, often=True),
     Mark(re.compile(r"pgbench \(")),
     Mark(re.compile(r"starting vacuum\.\.\.")),
     Mark(re.compile(r"progress: ([\d.]+) s, "), often=True),
@@ -113,6 +115,8 @@ def read_outputs(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | 
 def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | str:
     """The one run of an output (stdout, stderr or both), with its log where one belongs to it; or why there is none."""
     abort = first_abort(text)
+    if _TYPED.search(text) is None and _LOADED.search(text):
+        return "is pgbench's output of an initialisation"
     try:
         said = parse_summary(text)
     except PgassayError as failure:
@@ -121,6 +125,9 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
     values = dict(of_summary(said))
     problems = {**({ABORTED: abort} if abort else {}), **problems_of_summary(said)}
     problems.pop("skipped_transactions", None)  # with a latency limit, skipping is what was asked for
+    done = said.processed + (said.failed or 0) + (said.skipped or 0)
+    if said.due is not None and done < said.due:  # the words of the abort are on stderr, which may be lost
+        problems.setdefault(ABORTED, f"ran {done} of {said.due} transactions")
     series = _progress(text)
     started_s = None
     if logs:
@@ -142,7 +149,8 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
         problems=tuple(Reason(code, detail) for code, detail in problems.items()),
         series=series,
     )
-    settings = tuple(name for name in run.fields if name not in {each.name for each in RESPONSES})
+    none = {"client_program", "after_load", *(each.name for each in RESPONSES)}
+    settings = tuple(name for name in run.fields if name not in none)
     return Reading("pgbench", (run,), RESPONSES, suggested=settings)
 
 
@@ -229,6 +237,9 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
     versions, limit = _VERSIONS.search(text), _LATENCY_LIMIT.search(text)
     if versions:  # the server's own is printed only where it differs
         found |= {"version": versions[1], "server_version": versions[2] or versions[1]}
+        found["client_program"] = f"pgbench {versions[1]}"
+    if _LOADED.search(text[: text.index("transaction type: ")]):
+        found["after_load"] = "yes"
     if limit:
         found["latency_limit"] = limit[1]
     if said.scripts:

@@ -34,6 +34,8 @@ FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""
 FILE = "file"
 """The field that holds the name of a file without what numbers a repetition, where a file is a run."""
+SECTION = "section"
+"""The field that holds the heading above a run, in a page that holds several."""
 
 _HIGHER, _LOWER = Better.HIGHER, Better.LOWER
 _KNOWN: tuple[tuple[str, str, str, Better], ...] = (
@@ -310,7 +312,7 @@ def levels_of(uses: Iterable[Use], fields: Mapping[str, str]) -> dict[str, str]:
     return {use.name: fields.get(use.field, "").strip() or "unknown" for use in uses}
 
 
-_OF_PATH = (FOLDER, FILE)
+_OF_PATH = (FOLDER, FILE, SECTION)
 _AT_SECOND_HAND = ("partition_method", "options", "version", *_OF_PATH)
 """Fields that follow another: they count where that one does not tell the same runs apart."""
 SETTING = re.compile(
@@ -359,7 +361,10 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
     return replace(roles, condition=(*roles.condition, *(Use(name, name) for name in found))), (said,)
 
 
-_MOMENT = re.compile(r"(?<!\d)(\d{4}-?\d{2}-?\d{2}([T_ -]?\d{2}[-:.]?\d{2}([-:.]?\d{2})?)?|\d{6,})Z?(?!\d)")
+_MOMENT = re.compile(
+    r"(?<!\d)(\d{4}-?\d{2}-?\d{2}([T_ -]?\d{2}[-:.]?\d{2}([-:.]?\d{2})?)?|\d{6,})Z?(?!\d)|\b[0-9A-F]{24}\b"
+)
+"""Also what HammerDB calls a job."""
 _NUMBERED = re.compile(r"(?:[-_. ]|(?<![^\W\d_])(?:run|rep|iter|round|block))(\d+)$", re.IGNORECASE)
 
 

@@ -7,6 +7,7 @@ starts is a setting, but for what the random numbers begin with.
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pgassay.importing.reader import (
@@ -74,7 +75,25 @@ _RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
 def read_outputs(place: str, text: str) -> Reading | str:
     if "Checkpoint report:" in text:
         return "holds reports of --report-checkpoints, which look like results and are those of a part of the run"
-    return read_each(place, unwrapped(text, _FIRST), _MARKS, read_sysbench)
+    loaded = False
+
+    def read_part(where: str, part: str) -> Reading | str:
+        """A run that follows `prepare` is the first after the load."""
+        nonlocal loaded
+        found = read_sysbench(where, part)
+        if isinstance(found, Reading) and loaded:
+            found = replace(found, runs=tuple(_after_load(run) for run in found.runs))
+        loaded = isinstance(found, str) and _LOADED.search(part) is not None
+        return found
+
+    return read_each(place, unwrapped(text, _FIRST), _MARKS, read_part)
+
+
+_LOADED = re.compile(r"^(?:Creating table '|Inserting \d+ records into )", re.MULTILINE)
+
+
+def _after_load(run: ForeignRun) -> ForeignRun:
+    return replace(run, fields={**run.fields, "after_load": "yes"})
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:
@@ -119,7 +138,8 @@ def read_sysbench(place: str, text: str) -> Reading | str:
 def _settings(text: str) -> dict[str, str]:
     """What else it prints of itself before the threads start: its version, a rate, and all other lines as one text."""
     banner, header = re.search(r"^sysbench (\d+\.\d.*?):? *$", text, re.MULTILINE), _HEADER.search(text)
-    found = {"version": re.sub(r":  .*", "", banner[1])} if banner else {}
+    version = re.sub(r":  .*", "", banner[1]) if banner else ""
+    found = {"version": version, "client_program": f"sysbench {version}"} if banner else {}
     lines = [line.strip() for line in header[1].splitlines() if line.strip()] if header else []
     if rate := next((match[1] for line in lines if (match := _RATE.match(line))), ""):
         found["rate"] = rate

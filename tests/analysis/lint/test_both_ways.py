@@ -99,6 +99,18 @@ def loaded(**setup: object) -> Benchmark:
     return Benchmark(runs, response="tps")
 
 
+def apart(first: Setup, others: Setup) -> Benchmark:
+    """The first treatment was set up in one way, the others in another."""
+    runs = (replace(run, setup=first if run.treatment == "t0" else others) for run in sound().runs)
+    return Benchmark(tuple(runs))
+
+
+def fell(after: float, seconds: int) -> Benchmark:
+    """A run of 200 seconds at 1000 tps and some at another rate, which both go up and down by a few."""
+    rates = [1000.0 + place % 5 for place in range(200)] + [after + place % 3 for place in range(seconds)]
+    return change(4, course=tuple(enumerate(rates)))
+
+
 def disk(database_bytes: float) -> Benchmark:
     return loaded(about_disk=True, database_bytes=database_bytes, memory_bytes=16e9)
 
@@ -113,6 +125,11 @@ PRESENT: dict[str, Benchmark] = {
     "aborted": change(4, aborted="Run was aborted; the above results are incomplete"),
     "short": change(4, seconds=12.0),
     "stalled": change(4, course=((10.0, 900.0), (20.0, 0.0), (30.0, 0.0), (40.0, 0.0))),
+    "collapse": fell(200.0, 40),
+    "burst-credits": fell(700.0, 100),
+    "other-client": apart(Setup(client="pgbench 17.2"), Setup(client="pgbench 18.0")),
+    "unequal-durability": apart(Setup(durability=(("fsync", "on"),)), Setup(durability=(("fsync", "off"),))),
+    "after-load": apart(Setup(after_load=True), Setup()),
     "missing": change(4, value=None),
     "confounded": moved_together(),
     "pseudo-replicates": seconds_of_one_run(),
@@ -138,6 +155,11 @@ ABSENT: dict[str, Benchmark] = {
     "trend": climbing(15.0),
     "short": change(4, seconds=58.0),
     "stalled": change(4, course=((10.0, 0.0), (20.0, 0.0), (30.0, 0.0), (40.0, 900.0), (50.0, 0.0), (60.0, 0.0))),
+    "collapse": fell(200.0, 15),  # a checkpoint at the end
+    "burst-credits": fell(900.0, 100),
+    "other-client": apart(Setup(client="pgbench 17.2"), Setup(client="pgbench 17.2")),
+    "unequal-durability": apart(Setup(durability=(("fsync", "on"),)), Setup()),
+    "after-load": apart(Setup(after_load=True), Setup(after_load=True)),
     "fixed-order": by_condition(fixed=False),
     "too-few": Benchmark(sound().runs[:15]),
     "noisy": replace(revalued(lambda _, repetition, value: value * (1.0 + 0.3 * NOISE[repetition])), resolution=0.5),
@@ -168,7 +190,7 @@ def test_a_reason_is_found_where_it_is(code: str) -> None:
     assert code in found
     assert found - {code} <= FOLLOWS
     (finding,) = [each for each in lint(PRESENT[code]) if each.code == code]
-    assert re.search(r"\d|always move together", finding.evidence)
+    assert re.search(r"\d|always move together|fsync=off", finding.evidence)
     assert finding.remedy
 
 

@@ -54,7 +54,8 @@ class ScriptSummary:
 class Summary:
     """A whole summary. Counts are transactions; what a version or a run does not print is None.
 
-    `tps` and the latencies are None when no transaction was processed. `processed` excludes failed and skipped ones.
+    `tps` and the latencies are None when no transaction was processed. `processed` excludes failed and skipped ones;
+    `due` is how many should have been.
     """
 
     transaction_type: str
@@ -63,6 +64,7 @@ class Summary:
     clients: int
     threads: int
     processed: int
+    due: int | None = None
     duration_s: int | None = None
     transactions_per_client: int | None = None
     max_tries: int | None = None
@@ -91,7 +93,7 @@ _LINES = (
     r"maximum number of tries: (?P<max_tries>\d+)",
     r"duration: (?P<duration_s>\d+) s",
     r"number of transactions per client: (?P<transactions_per_client>\d+)",
-    r"number of transactions actually processed: (?P<processed>\d+)(?:/\d+)?",
+    r"number of transactions actually processed: (?P<processed>\d+)(?:/(?P<due>\d+))?",
     r"number of failed transactions: (?P<failed>\d+) \(.*\)",
     r"number of transactions retried: (?P<retried>\d+) \(.*\)",
     r"total number of retries: (?P<retries>\d+)",
@@ -144,6 +146,8 @@ def _values(line: str, known: Sequence[str]) -> dict[str, object]:
     match = next(filter(None, (re.fullmatch(pattern, line) for pattern in known)), None)
     found: dict[str, object] = {}
     for name, text in match.groupdict().items() if match else ():
+        if text is None:
+            continue
         if name in ("transaction_type", "protocol"):
             found[name] = text
         else:
@@ -163,8 +167,9 @@ _PROGRESS = re.compile(
     rf"progress: {_REAL} s, {_REAL} tps, lat {_REAL} ms stddev {_REAL}"
     rf"(?:, (\d+) failed)?(?:, lag {_REAL} ms)?(?:, (\d+) skipped)?(?:, (\d+) retried, (\d+) retries)?"
 )
-_ABORTED = re.compile(r"pgbench: error: client \d+ (?:script \d+ )?aborted.*")
-_GIVEN_UP = re.compile(r"pgbench: (?:error|fatal): Run was aborted.*")
+_ABORTED = re.compile(r"(?:pgbench: error: )?[Cc]lient \d+ (?:script \d+ )?aborted.*")
+_GIVEN_UP = re.compile(r"(?:pgbench: (?:error|fatal): )?Run was aborted.*")
+"""Before 12 without the program's name."""
 _WRONG = re.compile(r"pgbench: (?:error|fatal): .*")
 
 
