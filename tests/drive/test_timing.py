@@ -102,6 +102,19 @@ def test_a_disk_without_a_write_cache_writes_at_the_pace_of_its_platter(tmp_path
         assert spent_ns >= 9 * 60_000_000_000 // 7200
 
 
+def test_a_volume_passes_no_more_than_its_cap_and_counts_the_time_at_it(tmp_path: Path) -> None:
+    with timed(tmp_path, profile="volume-3000-iops", iops=200, latency_ns=0, tail_ns=0) as (daemon, descriptor, buffer):
+        before = daemon.ask("stats")
+        for block in range(600):
+            os.preadv(descriptor, [buffer], block % 64 * BLOCK)
+        after = daemon.ask("stats")
+    spent, limited = (after[name] - before[name] for name in ("volume_ns", "ios_limited_ns"))
+    # A hundredth of a second's worth passes at once; no machine is too slow for this.
+    assert 200 * spent / 1e9 + 2 >= 600
+    assert 0 < limited <= spent
+    assert after["without_credits_ns"] is None
+
+
 def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(tmp_path: Path) -> None:
     point, home = tmp_path / "mnt", tmp_path / "drive"
     point.mkdir()
@@ -131,6 +144,8 @@ def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(t
         ({"timing": {"profile": "floppy"}}, "invalid timing profile floppy"),
         ({"timing": {"read_ns": -5}}, "invalid timing"),
         ({"timing": {"profile": "hdd-7200"}, "kind": "compressing", "codec": "zstd-1"}, "disks do not compress"),
+        ({"timing": {"profile": "volume-3000-iops", "iops": 0}}, "must be greater than 0"),
+        ({"timing": {"profile": "volume-3000-iops-burst", "iops": 3000}}, "must be above iops"),
         ({"timing": {}, "store": "null"}, "keeps nothing"),
         ({"dilation": 4}, "there are none"),
         ({"timing": {}, "dilation": 1000}, "from 1 to 100"),
