@@ -7,7 +7,9 @@ import pytest
 
 from pgassay.cli import compare
 from pgassay.cli.compare import document_of, with_full_names
+from pgassay.cli.run import overrides
 from pgassay.errors import UsageError
+from pgassay.lab.run import write_study
 
 
 def document(*words: str) -> dict[str, Any]:
@@ -39,15 +41,36 @@ def test_space_is_judged_along_with_latency() -> None:
     assert document["responses"]["secondary"] == ["latency_p99_ms", "database_bytes"]  # type: ignore[index]
 
 
+def counted(*words: str) -> dict[str, Any]:
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    arguments = with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", "--count", *words]))
+    return write_study("compare", document_of(arguments), overrides(arguments)).document
+
+
 def test_a_count_is_of_transactions_by_one_client_and_settles_instructions() -> None:
-    load = load_of("-N", "--count")
+    found = counted("-N")
+    load = found["load"]
     assert load.keys().isdisjoint({"duration"})
     assert (load["count"], load["clients"], load["jobs"], load["script"]) == ("on", "1", "1", "simple-update")
-    assert int(load["transactions"]) > 0
-    assert load_of("--count", "-t", "70", "-s", "2")["transactions"] == "70"
-    found = document("--count")
+    assert (int(load["transactions"]), load["scale"]) == (500, "5")
     assert found["responses"]["primary"] == "instructions_per_transaction"
     assert found["design"]["resolution"] == "0.2%"
+    assert (
+        counted("-t", "70", "-s", "2", "-c", "2")["load"].items()
+        >= {"transactions": "70", "scale": "2", "clients": "2"}.items()
+    )
+    assert counted("--resolution", "1%")["design"]["resolution"] == "1%"
+    assert counted("--primary", "wal_bytes_per_transaction")["responses"]["primary"] == "wal_bytes_per_transaction"
     assert document()["responses"]["primary"] == "tps"
     with pytest.raises(UsageError, match="transactions, not seconds"):
-        load_of("--count", "-T", "60")
+        counted("-T", "60")
+
+
+@pytest.mark.parametrize(
+    ("words", "refused"),
+    [(("--load", "sysbench"), 'the load "sysbench" cannot be counted'), (("--set", "load.duration=3s"), "not seconds")],
+)
+def test_what_has_no_instructions_to_count_is_refused_by_name(words: tuple[str, ...], refused: str) -> None:
+    with pytest.raises(UsageError, match=refused):
+        counted(*words)

@@ -207,3 +207,51 @@ def test_what_is_left_out_of_linked_conditions_may_make_two_of_them_one() -> Non
     found = without(_linked(), ["load.scale", "server.hash_mem_multiplier"])
     assert found["conditions"] == [{"load.script": "a"}, {"load.script": "b"}]
     assert "server.hash_mem_multiplier" in names_in(_linked())
+
+
+TIMED = """
+[factors]
+"table.fillfactor" = [100, 75]
+[covariates]
+"load.jobs" = [1, 2]
+[load]
+scale = 50
+clients = 4
+rate = 100
+duration = "60s"
+maintenance = "on"
+[responses]
+primary = "tps"
+secondary = ["latency_p99_ms"]
+[design]
+resolution = "5%"
+precision = "4%"
+pairing = "alternate"
+budget = "10min"
+[quick]
+load = { scale = 5 }
+[quick.program]
+load = { driver = "sysbench" }
+"""
+
+
+def test_a_count_takes_the_place_of_times_and_leaves_data_levels_and_what_is_asked() -> None:
+    found = resolve("demo", read("demo", TIMED), Overrides(size="quick", count=True), usable=lambda driver: True)
+    assert found["load"] == {
+        "scale": 5, "rate": 100, "count": "on", "transactions": "500", "clients": "1", "warmup": "0s",
+        "checkpoint": "none",
+    }, "one client; what cannot be counted stays, to be refused by its name; what varies is not held"  # fmt: skip
+    assert found["responses"] == {
+        "primary": "instructions_per_transaction", "secondary": ["wal_bytes_per_transaction"]
+    }  # fmt: skip
+    assert found["design"] == {"resolution": "0.2%", "budget": "10min", "blocks": {"min": 5, "max": 20}}
+    asked = Overrides(count=True, fixed=["load.clients=2", "load.transactions=9"], design={"resolution": "1%"})
+    changed = resolve("demo", read("demo", TIMED), asked)
+    assert (changed["load"]["clients"], changed["load"]["transactions"]) == ("2", "9")
+    assert changed["design"]["resolution"] == "1%"
+
+
+@pytest.mark.parametrize("changes", [{"fixed": ["load.duration=5s"]}, {"levels": ["load.duration=5s,9s"]}])
+def test_a_count_is_of_no_duration(changes: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="counts transactions, not seconds"):
+        resolve("demo", read("demo", TIMED), Overrides(count=True, **changes))

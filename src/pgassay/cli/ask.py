@@ -165,6 +165,9 @@ def _asked(arguments: argparse.Namespace) -> "Question":
     if arguments.replay and _set(arguments, "load.script"):
         raise excluded("--replay", "load.script")
     paced = arguments.pace != "full"
+    for option, given in (("--replay", arguments.replay), ("--pace", paced), ("--objective", arguments.objective)):
+        if arguments.count and given:
+            raise excluded("--count", option)
     objective = arguments.objective or (question.AT_OWN_PACE if arguments.replay or paced else None)
     asked = question.parse(
         arguments.levels_given,

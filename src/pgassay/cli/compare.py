@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_study_options, run_document
 from pgassay.errors import UsageError, near
-from pgassay.study.document import set_needs_value
+from pgassay.study.document import COUNTED_LOAD, set_needs_value
 
 PGBENCH = (
     ("-c", "--client", "clients"), ("-j", "--jobs", "jobs"), ("-T", "--time", "duration"), ("-s", "--scale", "scale"),
@@ -27,9 +27,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="levels to compare; the first is the baseline; a setting needs no prefix (work_mem=4MB)",
     )
     add_load_options(parser)
-    parser.add_argument(
-        "--count", action="store_true", help="count the instructions that the server executes, instead of timing it"
-    )
     add_study_options(parser)
     add_bench_options(parser, server=True)
 
@@ -85,19 +82,17 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         factors.setdefault(name.strip(), []).append(value.strip())
     if not arguments.levels and all(len(values) == 1 for values in factors.values()):
         raise _nothing_compared(arguments.levels_given)
-    load = load_of(arguments, COUNTED if arguments.count else {}, factors)
-    measured = MEASURED
+    if arguments.count and arguments.load_duration is not None:
+        raise UsageError("--count counts transactions, not seconds", "give their number with -t instead of -T")
+    load = load_of(arguments, {"scale": "5", **COUNTED_LOAD} if arguments.count else {}, factors)
     if arguments.count:
-        if arguments.load_duration is not None:
-            raise UsageError("--count counts transactions, not seconds", "give their number with -t instead of -T")
-        load.pop("duration", None)
-        load, measured = {"transactions": "500", **load, "count": "on"}, MEASURED_COUNTED
+        load["count"] = "on"
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
         "factors": factors,
         "load": load,
-        **measured,
+        **MEASURED,
     }
 
 
@@ -131,17 +126,6 @@ MEASURED: Mapping[str, object] = {
     "responses": {"primary": "tps", "secondary": ["latency_p99_ms", "database_bytes"]},
     "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
 }
-COUNTED: Mapping[str, str] = {
-    "scale": "5", "clients": "1", "jobs": "1", "warmup": "0s", "checkpoint": "none",
-}  # fmt: skip
-MEASURED_COUNTED: Mapping[str, object] = {
-    "responses": {
-        "primary": "instructions_per_transaction",
-        "secondary": ["wal_bytes_per_transaction"],
-    },
-    "design": {"resolution": "0.2%", "blocks": {"min": 5, "max": 20}},
-}
-"""With `--count`: its load and its verdicts."""
 USUAL: Mapping[str, str] = {
     "protocol": "prepared", "scale": "50", "clients": "4", "jobs": "2", "duration": "10s", "warmup": "2s",
     "checkpoint": "wal",

@@ -74,6 +74,10 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "metavar": "RUN",
         "help": "a disk study of this drive (default: the one that the run has kept)",
     },
+    "--count": {
+        "action": "store_true",
+        "help": "count the instructions that the server executes, instead of timing it",
+    },
     "--json": {"action": "store_true", "help": "as JSON"},
     "--pg-bindir": {"type": Path, "metavar": "DIR", "help": "the PostgreSQL to use (default: the first found)"},
     "--seed": {"type": whole(0), "metavar": "N", "help": "seed of the order and the load (default: random)"},

@@ -54,7 +54,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     What most runs give comes first; the rest is under headings of its own.
     """
     parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
-    add_options(parser, "--set")
+    add_options(parser, "--set", "--count")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
@@ -316,6 +316,7 @@ def overrides(arguments: argparse.Namespace) -> "Overrides":
         arguments.weigh,
         arguments.scale,
         arguments.scale_to,
+        arguments.count,
     )
 
 

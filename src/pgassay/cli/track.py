@@ -59,7 +59,7 @@ def add_commit_options(parser: argparse.ArgumentParser) -> None:
     inside.add_argument(
         "--schema", metavar="FILE", help="it is an application's; FILE in it makes schema and data (load.init)"
     )
-    add_options(parser, "--set")
+    add_options(parser, "--set", "--count")
     parser.add_argument("--primary", metavar="RESPONSE", help="what to go by (default: the study's own)")
     add_size_options(parser)
     add_bench_options(parser)

@@ -16,8 +16,11 @@ from pgassay.bench.running import Clock
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedArm
+from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
+from pgassay.study.document import Document
+from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response
 from pgassay.study.units import parse_boolean
 
@@ -84,6 +87,22 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     return (INSTRUCTIONS,) if any(each.count for each in options) else ()
 
 
+def counts(study: Study) -> bool:
+    """Are instructions counted in this study, instead of times measured?"""
+    count = study.fixed.get("load.count")
+    return count is not None and parse_boolean(count.canonical)
+
+
+def require_countable(document: Document) -> None:
+    """Raise `UsageError`, by its name, for a load that has no instructions to count: a document for `--count`."""
+    load = document.get("load")
+    name = load.get("driver", drivers.DEFAULT) if isinstance(load, dict) else drivers.DEFAULT
+    known = {each.name: each for each in drivers.known()}
+    if name in known and not known[name].takes("count"):
+        able = ", ".join(each for each, driver in known.items() if driver.takes("count"))
+        raise UsageError(f'the load "{name}" cannot be counted', f"--count is for the loads {able}")
+
+
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` for what cannot be counted; a missing instrument is named to the `lacking` of the site."""
     load, site = arm.setup.load, arm.site
@@ -107,7 +126,7 @@ def require(arm: ResolvedArm) -> None:
     if jit is not None and parse_boolean(jit):
         raise UsageError(
             '"server.jit" = on cannot be counted: its code is made at run time, and has no functions',
-            "leave it out: where instructions are counted jit is off",
+            "set server.jit = off",
         )
     if not site.server.ours:
         raise UsageError("a server that runs already cannot be counted", "leave --server out")

@@ -25,6 +25,7 @@ from pgassay.host.storage import unsuitable
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.counted import counts, require_countable
 from pgassay.lab.decisions import extension_of, making_s
 from pgassay.lab.drives import drive_remarks
 from pgassay.lab.host_stage import host_factors_left_out, unavailable
@@ -81,6 +82,8 @@ def write_study(
     overrides = overrides or Overrides()
     catalogue = every_factor()
     written = documents.resolve(name, document, overrides, catalogue, drivers.installed)
+    if overrides.count:
+        require_countable(written)
     machine = Machine.here()
     model = modelled(name, written, catalogue, machine)
     if model is not None:
@@ -162,9 +165,8 @@ def surroundings(bench: Workbench, mount: Mount, study: Study) -> tuple[Remark, 
     options allow it, or only a plan is asked for. It changes nothing of what is counted instead of timed.
     """
     remarks = []
-    neighbour, count = busy_neighbour(), study.fixed.get("load.count")
-    timed = count is None or count.canonical != "on"
-    if timed and neighbour.severity not in (Severity.OK, Severity.NOTE):
+    neighbour = busy_neighbour()
+    if not counts(study) and neighbour.severity not in (Severity.OK, Severity.NOTE):
         turned = study.design.pairing == ALTERNATE
         if not (turned or bench.options.allow_busy or bench.options.dry_run):
             raise PgassayError(

@@ -30,13 +30,24 @@ _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
 _NAMING = ("treatment", "against", "than")
 """Keys of a claim, a published row or a figure of one that name levels."""
+_DURATION = "load.duration"
+COUNTED_LOAD: Mapping[str, str] = {
+    "transactions": "500", "clients": "1", "jobs": "1", "warmup": "0s", "checkpoint": "none",
+}  # fmt: skip
+"""Of a load whose instructions are counted: transactions of one client, and nothing that goes by time."""
+_COUNTED: Document = {
+    "responses": {"primary": "instructions_per_transaction", "secondary": ["wal_bytes_per_transaction"]},
+    "design": {"resolution": "0.2%", "blocks": {"min": 5, "max": 20}},
+}
+_TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing", "slice", "placement")
+"""Options of a load and a design that mean nothing where instructions are counted."""
 
 
 @dataclass(frozen=True)
 class Overrides:
     """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
 
-    `scale` and `scale_to` (one of them) ask for a scale model of all that; None: not given.
+    `count` asks for instructions instead of times (docs/counts.md). `scale` and `scale_to` (one of them) ask for a scale model of all that; None: not given.
     """
 
     size: str = ""
@@ -47,6 +58,7 @@ class Overrides:
     weigh: Sequence[str] = ()
     scale: str | None = None
     scale_to: str | None = None
+    count: bool = False
 
 
 def read(name: str, text: str) -> Document:
@@ -96,7 +108,11 @@ def resolve(
     The `catalogue` says which of the changed levels is the baseline's, however it is typed; `usable` whether the
     authors' program is there. Raises `UsageError`.
     """
-    resolved = _sized(name, document, overrides, usable)
+    resolved = _sized(name, document, overrides, None if overrides.count else usable)
+    if overrides.count:
+        if any(_split(text, "--set")[0] == _DURATION for text in (*overrides.fixed, *overrides.levels)):
+            raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
+        resolved = _counted(resolved)
     for text in overrides.levels:
         resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
@@ -133,6 +149,20 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
     if named[-1] != driver if named else usable is None or not usable(driver):
         return resolved
     return {**_laid_over(resolved, program), "load": dict(program["load"])}
+
+
+def _counted(document: Document) -> Document:
+    """The study with its instructions counted; a load that is made for that (`load.count`) keeps what it says."""
+    load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
+    usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
+    if load.get("count") == "on":
+        load = {**usual, **load}
+    else:
+        load |= {"count": "on", **usual, **{key: load[key] for key in ("transactions",) if key in load}}
+    for table, timed in ((load, _TIMED_LOAD), (design, _TIMED_DESIGN)):
+        for key in timed:
+            table.pop(key, None)
+    return _laid_over({**document, "load": load, "design": design}, _COUNTED)
 
 
 def _with_scale(document: Document, overrides: Overrides) -> Document:
