@@ -3,6 +3,7 @@
 import json
 import shutil
 from datetime import UTC, datetime
+from math import log
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,18 @@ def test_it_names_the_regression_and_checks_it(
     assert regression["commit"] == git(repository, "rev-parse", "v8")
     assert regression["direct"]
     assert blocks.measured == measured, "called again, nothing is due"
+
+
+@pytest.mark.parametrize(("share", "status"), [(-0.003, 1), (-0.001, 0)])
+def test_a_count_fails_the_check_from_three_tenths_of_a_per_cent_on(
+    blocks: FakeBlocks, capsys: pytest.CaptureFixture[str], share: float, status: int
+) -> None:
+    blocks.log_speeds, blocks.noise = dict.fromkeys(blocks.log_speeds, log(1.0 + share)), 0.0001
+    asked = (*ASKED, "--since", "v0", "--count")
+    assert main([*asked, "--check", "-q"]) == status
+    said = capsys.readouterr().out
+    assert "change 8: transactions per second -0.3" in said if status else "no step in" in said
+    assert main([*ASKED, "--check", "-q"]) == 2, "a history is of counts or of times"
 
 
 def test_what_is_accepted_passes_the_check(blocks: FakeBlocks, capsys: pytest.CaptureFixture[str]) -> None:

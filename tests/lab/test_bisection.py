@@ -2,6 +2,7 @@
 
 from math import exp, log
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -83,6 +84,41 @@ def test_killed_and_begun_again_it_ends_as_if_nothing_had_happened(tmp_path: Pat
     source.kill_at = None
     assert bisected(source, tmp_path / "cut") == whole
     assert source.measured == whole.blocks, "no block twice"
+
+
+COUNTED = Limits(least=0.002)
+COUNT_NOISE, ADDRESSES = 0.0002, 0.0001
+"""Of a count's log-ratio in a block, at most (docs/evidence/counts.md), and of a build, whose addresses differ."""
+
+
+def counted(seed: int, effect: float, folder: Path) -> tuple[int, FakeBlocks, Answer]:
+    """A history of 64 commits of which one changes what is counted by `effect`; all differ by their addresses."""
+    commits, chance = history(64), Random(seed)
+    place = chance.randint(1, 64)
+    levels = {
+        each.sha: (log(1.0 + effect) if at >= place else 0.0) + chance.gauss(0.0, ADDRESSES)
+        for at, each in enumerate(commits)
+    }
+    source = FakeBlocks(levels, noise=COUNT_NOISE, seed=seed)
+    return place, source, Bisection(commits, source, folder / str(seed), RealDisk(), COUNTED).run()
+
+
+def test_half_a_per_cent_of_instructions_among_64_commits_is_found_by_few_builds(tmp_path: Path) -> None:
+    right = 0
+    for seed in range(100):
+        place, source, found = counted(seed, 0.005, tmp_path)
+        right += found.span is not None and (found.span.after, found.span.upto) == (place - 1, place)
+        assert len(source.builds) <= 14
+        assert found.change is None or not found.change.doubtful, "addresses are no second change"
+    assert right >= 99
+
+
+@pytest.mark.parametrize("effect", [0.0, 0.001])
+def test_what_is_smaller_than_the_resolution_of_a_count_is_not_named(tmp_path: Path, effect: float) -> None:
+    for seed in range(10):
+        _, _, found = counted(seed, effect, tmp_path)
+        assert (found.differ, found.span) == (False, None)
+        assert "no difference shown" in bisection.headline(found)
 
 
 def test_a_bad_commit_that_cannot_be_measured_ends_it(tmp_path: Path) -> None:

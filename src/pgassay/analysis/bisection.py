@@ -7,7 +7,7 @@ block goes where its answer tells most. Effect and noise are both unknown; docs/
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import log1p, sqrt
 
 import numpy as np
 import numpy.typing as npt
@@ -135,17 +135,20 @@ def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     return mean_of(contrasts, Scale.DIFFERENCE, _certainty(horizon))
 
 
-def shown(mean: BlockMean) -> bool:
-    return abs(mean.mean) > mean.half
+def shown(mean: BlockMean, least: float = 0.0) -> bool:
+    """Is there a difference larger than `least`, a share?"""
+    return abs(mean.mean) - mean.half > log1p(least)
 
 
-def measured(mean: BlockMean) -> bool:
+def measured(mean: BlockMean, least: float = 0.0) -> bool:
     """Is the difference known well enough to bisect by it? One that is only just shown is overstated on average."""
-    return abs(mean.mean) > MARGIN * mean.half
+    return abs(mean.mean) > MARGIN * mean.half and shown(mean, least)
 
 
-def change(last: int, seen: Sequence[Measured], span: Span, horizon: int) -> Change:
+def change(last: int, seen: Sequence[Measured], span: Span, horizon: int, least: float = 0.0) -> Change:
     """What changed in `span`: commits before it are as the good one, all others differ from it by one effect.
+
+    Commits that differ from that by less than half of `least`, a share, do not make it doubtful.
 
     The blocks that estimate the effect also decided when to stop, so its interval is one for a look after every block
     up to `horizon`.
@@ -158,7 +161,7 @@ def change(last: int, seen: Sequence[Measured], span: Span, horizon: int) -> Cha
     certainty = _certainty(horizon)
     half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
-    return Change(estimate, low, high, blocks, _fit(seen, rest))
+    return Change(estimate, low, high, blocks, _fit(seen, rest, least))
 
 
 def _certainty(horizon: int) -> Certainty:
@@ -212,14 +215,15 @@ def _rest(sums: _Sums, ends: Sequence[int]) -> Floats:
     return np.asarray(np.maximum(sums.squares - explained, 0.0))
 
 
-def _fit(seen: Sequence[Measured], rest: float) -> float:
+def _fit(seen: Sequence[Measured], rest: float, least: float) -> float:
     """Lack of fit (F): the means of blocks of the same two commits about the step, against their own spread."""
     alike: dict[tuple[int, int], list[float]] = {}
     for each in seen:
         alike.setdefault((each.against, each.commit), []).append(each.contrast)
     inside = sum(float(np.var(values)) * len(values) for values in alike.values())
     free_between, free_inside = float(len(alike) - 1), float(len(seen) - len(alike))
-    if free_between < 1 or free_inside < 1 or inside <= 0.0:
+    misfit = sqrt(max(rest - inside, 0.0) / len(seen))
+    if free_between < 1 or free_inside < 1 or inside <= 0.0 or misfit < log1p(least) / 2:
         return 1.0
     ratio = max(rest - inside, 0.0) / free_between / (inside / free_inside)
     return float(fdtrc(free_between, free_inside, ratio))

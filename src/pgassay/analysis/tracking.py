@@ -43,6 +43,10 @@ class Step:
     low: float
     high: float
 
+    def exceeds(self, least: float) -> bool:
+        """Is it larger than this share, by its whole interval?"""
+        return min(self.low, self.high) > 1.0 + least or max(self.low, self.high) < 1.0 / (1.0 + least)
+
 
 @dataclass(frozen=True)
 class Course:
@@ -55,8 +59,8 @@ class Course:
     """The step (a share) that the last `LEAST` points would show if they had another level; inf where none would."""
 
 
-def course_of(means: Sequence[float]) -> Course:
-    """Levels and steps of a history, each step shown: none of the intervals holds 1."""
+def course_of(means: Sequence[float], least: float = 0.0) -> Course:
+    """Levels and steps of a history, each step shown to be larger than `least`, a share: no interval holds 1."""
     values = np.asarray(means, dtype=np.float64)
     count = len(values)
     if count < POINTS_MIN:
@@ -68,14 +72,14 @@ def course_of(means: Sequence[float]) -> Course:
         levels = _levels(values, starts)
         critical = _critical(count, freedom)
         steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
-        doubtful = [each for each in steps if each.low <= 1.0 <= each.high]
+        doubtful = [each for each in steps if not each.exceeds(least)]
         if not doubtful:
             break
-        least = min(doubtful, key=lambda each: abs(log(each.estimate)))
-        starts = tuple(each for each in starts if each != least.at)
+        dropped = min(doubtful, key=lambda each: abs(log(each.estimate)))
+        starts = tuple(each for each in starts if each != dropped.at)
     last = levels[-1]
     rest = max(last.points - LEAST, LEAST)
-    smallest = exp(critical * noise * sqrt(1.0 / rest + 1.0 / LEAST)) - 1.0
+    smallest = (1.0 + least) * exp(critical * noise * sqrt(1.0 / rest + 1.0 / LEAST)) - 1.0
     return Course(levels, tuple(steps), noise, smallest)
 
 

@@ -101,7 +101,7 @@ class Endpoint:
         more = "".join(f" {name}={_quoted(value)}" for name, value in values.items())
         return (
             f"host={host} port={self.port} dbname={database} user={user}"
-            f" application_name=pgassay connect_timeout=10{more}"
+            f" application_name=pgassay connect_timeout={_CONNECT_S}{more}"
         )
 
     def connect(self, **more: Any) -> "psycopg.Connection[tuple[Any, ...]]":
@@ -121,6 +121,8 @@ class Endpoint:
         return {"sslmode": "verify-ca", **files}
 
 
+_CONNECT_S = 60
+"""A server under an instrument, on a machine that does much else, needs more than 10 s to start a backend."""
 _PLAIN = {"sslmode": "disable"}
 """Of a Unix socket."""
 

@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host.runner import LocalRunner
     from pgassay.lab import bisection as answers
     from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, Question
-    from pgassay.lab.commits import CommitBlocks
+    from pgassay.lab.commits import CommitBlocks, least_of
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
     from pgassay.record.disk import RealDisk, keep_file
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
         with BISECTIONS.opened(disk, out, asked) as question:
             options, command = bench_options(arguments), ("pgassay", "bisect")
             source = CommitBlocks(written, question.subject, out / TREES, runner, options, quiet_watch, command)
-            limits = Limits(arguments.first, arguments.most)
+            limits = Limits(arguments.first, arguments.most, least_of(written.study))
             found = Bisection(question.commits, source, out, disk, limits, tell).run()
             plain = to_json(answers.plain(found))
             keep_file(disk, out / answers.ANSWER, f"{plain}\n".encode())

@@ -234,7 +234,7 @@ def _conduct(
     asked: "Tracked", followed: Branch, written: "WrittenStudy", out: Path, arguments: argparse.Namespace
 ) -> int:
     from pgassay.lab import track as answers
-    from pgassay.lab.commits import CommitBlocks, machine_of
+    from pgassay.lab.commits import CommitBlocks, least_of, machine_of
     from pgassay.lab.track import TRACKS, Track, accept, accepted, read
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
@@ -268,7 +268,7 @@ def _conduct(
             track.measure(chosen, followed.parents(chosen), lambda: end_s is not None and time.monotonic() >= end_s)
             history = read(disk, out)
         waiting = len(history.due(line)) if arguments.every == COMMIT else 0
-        answer = answers.answer_of(history, accepted(disk, out), waiting)
+        answer = answers.answer_of(history, accepted(disk, out), waiting, least_of(written.study))
     plain = to_json(answers.plain(answer))
     print(plain if arguments.json else answers.headline(answer) if arguments.quiet else answers.text(answer))
     return FAILED if arguments.check and answer.worse else SUCCESS

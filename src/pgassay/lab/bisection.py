@@ -76,18 +76,23 @@ class Answer:
     change: Change | None
     costs: tuple[Effect, ...]
     skipped: Mapping[int, str]
+    least: float = 0.0
 
     @property
     def differ(self) -> bool:
-        return bisection.shown(self.difference)
+        return bisection.shown(self.difference, self.least)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Blocks of good against bad at most, and of all."""
+    """Blocks of good against bad at most, and of all; and the share that a difference must exceed to be looked for.
+
+    A count has hardly any noise, so without `least` the addresses of another build would be named as a change.
+    """
 
     first: int = 30
     blocks: int = 300
+    least: float = 0.0
 
 
 @dataclass
@@ -112,7 +117,7 @@ class Bisection:
     def run(self) -> Answer:
         """To the end; raises `PgassayError` for what is no fault of one commit between."""
         mean = BlockMean(0, 0.0, inf)
-        while len(self._seen) < self.limits.first and not bisection.measured(mean):
+        while len(self._seen) < self.limits.first and not bisection.measured(mean, self.limits.least):
             self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
@@ -121,7 +126,7 @@ class Bisection:
                 )
             mean = bisection.difference([each.contrast for each in self._seen], self.limits.first)
             self.tell(good_against_bad(mean, len(self._seen)))
-        if not bisection.shown(mean):
+        if not bisection.shown(mean, self.limits.least):
             return self._answer(mean, None)
         known = self._known()
         while (span := bisection.found(known)) is None and len(self._seen) < self.limits.blocks:
@@ -173,11 +178,20 @@ class Bisection:
         self._pairs += [(asked, pair) for pair in usable]
 
     def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
-        found = bisection.change(self.last, self._seen, span, self.limits.blocks) if span else None
+        found = bisection.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
         costs = self._costs(span) if span else ()
         known = self._known()
         return Answer(
-            tuple(self.commits), self.source.primary, mean, len(self._seen), known, span, found, costs, self._skipped
+            tuple(self.commits),
+            self.source.primary,
+            mean,
+            len(self._seen),
+            known,
+            span,
+            found,
+            costs,
+            self._skipped,
+            self.limits.least,
         )
 
     def _costs(self, span: Span) -> tuple[Effect, ...]:

@@ -25,6 +25,7 @@ from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.lab.arms import resolve
+from pgassay.lab.counted import counts
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import Watching, WrittenStudy, run_at, write_study
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -249,15 +250,28 @@ def require_ratio(response: Response) -> None:
         )
 
 
+def least_of(study: Study) -> float:
+    """The smallest difference that counts between two commits, a share: the resolution where instructions are counted.
+
+    A count has hardly any noise, so a change of addresses alone, as of a function that nobody calls, would be shown.
+    """
+    return study.design.resolution if counts(study) else 0.0
+
+
 def log_ratio(pair: Pair, name: str) -> float | None:
     """The logarithm of the other commit's value over the good one's; None unless both are above 0."""
     one, other = pair.good.get(name), pair.other.get(name)
     return log(other / one) if one and other and one > 0.0 and other > 0.0 else None
 
 
+_SMALL = 0.01
+"""Smaller changes are shown to a hundredth of a per cent."""
+
+
 def percent(*ratios: float) -> str:
     """A ratio as a change, with the ends of its interval where they are given: `+1.2 % [+0.4, +2.0]`."""
-    shown = [f"{100.0 * (each - 1.0):+.1f}" for each in ratios]
+    digits = 1 if abs(ratios[0] - 1.0) >= _SMALL else 2
+    shown = [f"{100.0 * (each - 1.0):+.{digits}f}" for each in ratios]
     return f"{shown[0]} %" if len(shown) == 1 else f"{shown[0]} % [{', '.join(shown[1:])}]"
 
 

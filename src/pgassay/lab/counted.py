@@ -28,7 +28,7 @@ INSTRUCTIONS = Response(
     "instructions_per_transaction", "instructions, per transaction", "count", Better.LOWER, cost=True
 )
 BY_A_CLOCK = ("walwriter", "background writer")
-PATIENCE_S = 120.0
+PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
 _POLL_S = 0.05
 _TIMES = ("s", "ms", "us")

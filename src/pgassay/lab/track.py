@@ -124,10 +124,6 @@ class History:
     last: str | None = None
     """That of the last commit that was measured or skipped: what is due begins after it."""
 
-    @property
-    def course(self) -> Course:
-        return course_of([each.mean for each in self.points])
-
     def due(self, line: Sequence[Commit]) -> tuple[Commit, ...]:
         """Of a line of commits, oldest first, those after the last one that was measured or skipped."""
         done = [place for place, each in enumerate(line) if self.last is not None and each.sha.startswith(self.last)]
@@ -283,10 +279,11 @@ class TrackAnswer:
         return tuple(each for each in self.course.steps if each.at >= self.accepted)
 
 
-def answer_of(history: History, accepted: str | None, waiting: int = 0) -> TrackAnswer:
-    """`accepted` is a commit's hash; one that was not measured accepts nothing."""
+def answer_of(history: History, accepted: str | None, waiting: int = 0, least: float = 0.0) -> TrackAnswer:
+    """`accepted` is a commit's hash; one that was not measured accepts nothing. Steps exceed the share `least`."""
     known = [place for place, each in enumerate(history.points) if accepted and each.commit.sha == accepted]
-    return TrackAnswer(history, history.course, known[-1] + 1 if known else 0, waiting)
+    course = course_of([each.mean for each in history.points], least)
+    return TrackAnswer(history, course, known[-1] + 1 if known else 0, waiting)
 
 
 def headline(answer: TrackAnswer) -> str:

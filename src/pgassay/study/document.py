@@ -47,7 +47,8 @@ _TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing
 class Overrides:
     """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
 
-    `count` asks for instructions instead of times (docs/counts.md). `scale` and `scale_to` (one of them) ask for a scale model of all that; None: not given.
+    `scale` and `scale_to` (one of them) ask for a scale model of all that; None: not given. `count` asks for
+    instructions instead of times (docs/counts.md).
     """
 
     size: str = ""
