@@ -53,6 +53,7 @@ ONLY_PARSED = {
     "bisect": "builds commits of a repository: tests/lab/test_bisection.py and tests/cli/test_bisect.py",
     "capture": "reads a server: the same",
     "compare wal_compression=off wal_compression=lz4 -N --count": "needs Valgrind: tests/system/test_counted.py",
+    "run page-size --quick --count": "the same, and servers that are built for minutes: tests/study/test_document.py",
     "drive compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
     "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",
     "doctor --repair": "changes the machine",
