@@ -108,9 +108,8 @@ _SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
-COUNTING: Mapping[str, str] = {"jit": "off", "autovacuum": "off", "max_logical_replication_workers": "0"}
-"""Where instructions are counted: no code that is made meanwhile, nothing that begins by a clock, and no launcher:
-each process costs seconds to start."""
+COUNTING: Mapping[str, str] = {"jit": "off", "autovacuum": "off"}
+"""Where instructions are counted: no code that is made meanwhile, nothing that begins by a clock."""
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""
