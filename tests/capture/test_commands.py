@@ -35,11 +35,14 @@ def test_a_wrong_question_is_an_error(
         (("--pace", "busiest", "--set", "load.script=a.sql"), "--pace and load.script cannot be used together"),
         (("--pace", "source", "--set", "load.rate=5"), "--pace and load.rate cannot be used together"),
         (("--pace", "source", "load.rate=5,10"), "--pace and load.rate cannot be used together"),
+        (("--count", "--pace", "source"), "--count and --pace cannot be used together"),
+        (("--count", "--replay"), "--count and --replay cannot be used together"),
+        (("--count", "--objective", "tps"), "--count and --objective cannot be used together"),
         (("--pace", "busiest"), "the capture has no log, so its busiest minute is not known"),
         (("--pace", "twice"), "invalid choice: 'twice'"),
     ],
 )
-def test_a_pace_that_cannot_be_is_refused_by_name(
+def test_a_pace_or_a_count_that_cannot_be_is_refused_by_name(
     words: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path / "a")
