@@ -126,7 +126,7 @@ fn cases() -> Vec<Case> {
             .concat(),
             wrapped: "Azure Monitor's JSON",
             session: "64f1a2b3.5c",
-            torn: 1,
+            torn: 0,
         },
         Case {
             name: "cloud sql",
@@ -138,7 +138,7 @@ fn cases() -> Vec<Case> {
             .concat(),
             wrapped: "Google Cloud Logging's JSON",
             session: "24667",
-            torn: 1,
+            torn: 0,
         },
         Case { name: "cnpg", log: operator.clone(), wrapped: "CloudNativePG's JSON", session: "6a1.258", torn: 0 },
         Case {
@@ -334,6 +334,23 @@ fn a_line_that_syslog_cut_at_a_blank_is_put_together() {
     let (events, tally) = read(&log.replace("[1-2]", "[1-9]"), "%q%u@%d ");
     assert!(events.is_empty());
     assert_eq!(tally.doubtful, 1);
+}
+
+#[test]
+fn more_processes_than_there_is_room_for_are_counted() {
+    let line = |process: u64, record: u64, piece: u64| {
+        format!(
+            "Dec 15 06:25:40 db1 postgres[{process}]: [{record}-{piece}] app@shop LOG:  statement: SELECT {process}\n"
+        )
+    };
+    let mut log: String = (0..50_010).map(|process| line(process, 1, 1)).collect();
+    log += &line(1, u64::MAX, 1);
+    log += &line(2, 2, 1);
+    log += &line(50_005, 2, 1);
+    log += &line(50_005, 3, 1);
+    let (events, tally) = read(&log, "%q%u@%d ");
+    assert_eq!(events.iter().map(|event| shown(event).1).collect::<Vec<_>>(), ["SELECT 50005", "SELECT 50005"]);
+    assert_eq!(tally.doubtful, 50_000);
 }
 
 #[test]
