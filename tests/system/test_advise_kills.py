@@ -25,8 +25,7 @@ QUICK = (
 """The smallest form: trials of a second, and with checkpoints left alone one server runs after the other."""
 PARTS = {
     "format", "objective", "confirmed", "settings", "lines", "proof", "limits", "robust", "shrinkage", "screened",
-    "levels", "outdone_by", "outdone_lines", "taken_in_and_out", "in_and_out", "refused", "drift", "known", "left_out",
-    "start", "study", "record",
+    "levels", "outdone_by", "in_and_out", "refused", "known", "left_out", "start", "study", "record",
 }  # fmt: skip
 
 
