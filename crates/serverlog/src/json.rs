@@ -1,4 +1,5 @@
 //! jsonlog: an object a line (manual, "Using JSON-Format Log Output"); keys without a value are left out there.
+//! CloudNativePG has the same objects with the names of csvlog's columns (its manual, "Logging").
 
 use std::borrow::Cow;
 
@@ -10,11 +11,11 @@ use crate::time::timestamp;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Object<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, alias = "log_time")]
     timestamp: Cow<'a, str>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "user_name")]
     user: Cow<'a, str>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "database_name")]
     dbname: Cow<'a, str>,
     #[serde(borrow)]
     session_id: Cow<'a, str>,
@@ -24,7 +25,7 @@ struct Object<'a> {
     message: Cow<'a, str>,
     #[serde(borrow)]
     detail: Cow<'a, str>,
-    #[serde(borrow)]
+    #[serde(borrow, alias = "query")]
     statement: Cow<'a, str>,
 }
 

@@ -6,6 +6,7 @@
 
 mod constant;
 mod csv;
+mod envelope;
 mod events;
 mod json;
 mod message;
@@ -21,12 +22,13 @@ mod shared;
 mod statement;
 mod summary;
 mod time;
+mod unwrap;
 
 pub use constant::constant;
 pub use events::{Event, Kind};
 pub use parameters::parameters;
 pub use prefix::{Prefix, UnknownEscape};
-pub use reader::{Format, Reader, Tally};
+pub use reader::{Format, LogFormat, Reader, Tally};
 pub use seen::{SeenStatement, SeenTransaction, Summary, Values};
 pub use statement::{Place, Statement, normalize};
 pub use summary::{summarize, summarize_beside};

@@ -32,6 +32,34 @@ enum Piece {
     End,
 }
 
+/// Settings that platforms and packages have; tried where none that is given fits.
+pub const KNOWN: [&str; 12] = [
+    "%m [%p] ",
+    "%m [%p] %q%u@%d ", // Debian, Ubuntu
+    "%t:%r:%u@%d:[%p]:", // Amazon RDS and Aurora
+    "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:", // the other one that RDS offers
+    "%t-%c-", // Azure Database for PostgreSQL
+    "%m [%p]: [%l-1] db=%d,user=%u ", // Google Cloud SQL
+    "[%p]: [%l-1] db=%d,user=%u ", // the same, its time taken off
+    " sql_error_code = %e ", // Heroku
+    " sql_error_code = %e time_ms = \"%m\" pid=\"%p\" proc_start_time=\"%s\" session_id=\"%c\" vtid=\"%v\" tid=\"%x\" \
+     log_line=\"%l\" %qdatabase=\"%d\" connection_source=\"%r\" user=\"%u\" application_name=\"%a\" ",
+    "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ", // pgBadger's manual
+    "%t [%p]: user=%u,db=%d,app=%a,client=%h ",
+    "%t [%p]: [%l-1] host=%h,user=%u,db=%d,tx=%x,vtx=%v ", // Patroni, in Percona's and others' examples
+];
+
+/// Of the prefixes that are given those that fit a line, else the known one that fits most, else those given.
+pub fn chosen(given: &[Prefix], lines: &[&[u8]]) -> Vec<Prefix> {
+    let count = |prefix: &Prefix| lines.iter().filter(|line| prefix.head(line).is_some()).count();
+    if given.iter().any(|prefix| count(prefix) > 0) {
+        return given.to_vec();
+    }
+    let known = KNOWN.iter().rev().filter_map(|setting| Prefix::parse(setting).ok());
+    let best = known.map(|prefix| (count(&prefix), prefix)).max_by_key(|(count, _)| *count);
+    best.filter(|(count, _)| *count > 0).map_or_else(|| given.to_vec(), |(_, prefix)| vec![prefix])
+}
+
 /// A parsed prefix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prefix {
@@ -99,6 +127,22 @@ impl Prefix {
             pieces.push(Piece::Literal(literal));
         }
         Ok(Self { pieces, has_blanks_first })
+    }
+
+    /// The same behind `lead`, which is known to be a prefix.
+    pub(crate) fn behind(&self, lead: &str) -> Self {
+        let mut whole = Self::parse(lead).unwrap_or_else(|_| self.clone());
+        whole.has_blanks_first = if lead.is_empty() { self.has_blanks_first } else { whole.has_blanks_first };
+        whole.pieces.extend_from_slice(&self.pieces);
+        whole
+    }
+
+    pub(crate) fn has_time(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Escape(b'm' | b't' | b'n')))
+    }
+
+    pub(crate) fn has_session(&self) -> bool {
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Escape(b'c' | b'p')))
     }
 
     /// What the line tells if it begins a record; one that begins with blanks is a further line of one.

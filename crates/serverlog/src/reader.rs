@@ -11,13 +11,17 @@ use serde::Serialize;
 use crate::events::{Event, Kind};
 use crate::message::{Meaning, Part, meaning, part};
 use crate::parameters::{are_whole, of_detail};
-use crate::prefix::{Head, Prefix};
+use crate::envelope::{ENVELOPES, Envelope, detect, lines};
+use crate::prefix::{Head, Prefix, chosen};
 use crate::records::{Framed, Framing, Source};
 use crate::statement::ends_within;
+use crate::unwrap::{Input, Unwrapped};
 use crate::{csv, json};
 
 /// Shown of a line that cannot be read.
 const SHOWN_BYTES: usize = 120;
+/// So many envelopes may be around a log: a node's of a pod's of an operator's.
+const ENVELOPES_MAX: usize = 3;
 
 /// How a log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +32,32 @@ pub enum Format {
     Csv,
     /// jsonlog.
     Json,
+}
+
+/// What a caller says of all logs; without it each tells its own.
+#[derive(Clone, Copy, Debug)]
+pub enum LogFormat {
+    /// As the server wrote it.
+    Plain(Format),
+    /// Wrapped so; what is inside tells its own.
+    Wrapped(&'static Envelope),
+}
+
+impl LogFormat {
+    /// Their names.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        ["stderr", "csv", "json"].into_iter().chain(ENVELOPES.iter().map(|each| each.name))
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "stderr" => Some(Self::Plain(Format::Stderr)),
+            "csv" => Some(Self::Plain(Format::Csv)),
+            "json" => Some(Self::Plain(Format::Json)),
+            _ => ENVELOPES.iter().find(|each| each.name == name).map(Self::Wrapped),
+        }
+    }
 }
 
 impl Format {
@@ -41,7 +71,7 @@ impl Format {
             if line.is_empty() {
                 continue;
             }
-            if line.starts_with(b"{\"timestamp\"") {
+            if line.starts_with(b"{\"timestamp\"") || line.starts_with(b"{\"log_time\"") {
                 return (Self::Json, line_at);
             }
             if is_csv(line) {
@@ -94,6 +124,8 @@ pub struct Tally {
     pub plans_unread: u64,
     /// The first of the unread ones, shortened.
     pub first_unread: String,
+    /// What the logs were wrapped in, from the outside in; each way once.
+    pub wrapped: Vec<String>,
 }
 
 /// A line of any format.
@@ -112,12 +144,14 @@ pub struct Line<'a> {
 /// Reads logs one after another.
 pub struct Reader {
     paths: std::vec::IntoIter<PathBuf>,
-    open: Option<(Source<File>, Format)>,
+    open: Option<(Source<Input>, Format)>,
     /// Of the open one.
     path: PathBuf,
     lines: Lines,
-    format: Option<Format>,
+    /// Of the open one: those that are given, or one that is known.
     prefixes: Vec<Prefix>,
+    format: Option<LogFormat>,
+    given: Vec<Prefix>,
     slots: Slots,
     tally: Tally,
 }
@@ -173,14 +207,15 @@ struct Slots {
 
 impl Reader {
     /// The logs in the order of `paths`; without a `format` each tells its own. Raises nothing: files are opened later.
-    pub fn new(paths: Vec<PathBuf>, format: Option<Format>, prefixes: Vec<Prefix>) -> Self {
+    pub fn new(paths: Vec<PathBuf>, format: Option<LogFormat>, given: Vec<Prefix>) -> Self {
         Self {
             paths: paths.into_iter(),
             open: None,
             path: PathBuf::new(),
             lines: Lines::default(),
+            prefixes: Vec::new(),
             format,
-            prefixes,
+            given,
             slots: Slots::default(),
             tally: Tally::default(),
         }
@@ -205,7 +240,9 @@ impl Reader {
                 continue;
             };
             let format = *format;
-            let framed = source.next(format.framing(&self.prefixes))?;
+            let framed = source.next(format.framing(&self.prefixes)).map_err(|error| {
+                io::Error::new(error.kind(), format!("could not read \"{}\": {error}", self.path.display()))
+            })?;
             let is_last = matches!(framed, Framed::Last(_));
             match framed {
                 Framed::Record(range) | Framed::Last(range) => {
@@ -235,7 +272,15 @@ impl Reader {
                 Framed::Damaged => unread(&mut self.tally, b"a damaged or very long record"),
                 Framed::Torn => self.tally.torn += 1,
                 Framed::End => {
+                    let lost = source.input().lost();
                     self.open = None;
+                    self.tally.records += lost.unread + lost.doubtful;
+                    self.tally.unread += lost.unread;
+                    self.tally.doubtful += lost.doubtful;
+                    self.tally.torn += lost.torn;
+                    if self.tally.first_unread.is_empty() {
+                        self.tally.first_unread = lost.first_unread;
+                    }
                     self.lines.check(&self.path)?;
                 }
             }
@@ -250,21 +295,41 @@ impl Reader {
         };
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("could not read \"{}\": {error}", path.display()));
-        let mut source = Source::new(File::open(&path).map_err(named)?);
-        let head = source.head().map_err(named)?;
-        if head.starts_with(&[0x1f, 0x8b]) {
+        let mut source = Source::new(Input::File(File::open(&path).map_err(named)?));
+        if source.head().map_err(named)?.starts_with(&[0x1f, 0x8b]) {
             return Err(named(io::Error::other(
                 "it is compressed: unpack it, or give it through a pipe, as <(zcat FILE)",
             )));
         }
-        let (format, start) = self.format.map_or_else(|| Format::of(head, &self.prefixes), |format| (format, 0));
+        let (plain, mut wrapped) = match self.format {
+            Some(LogFormat::Plain(format)) => (Some(format), None),
+            Some(LogFormat::Wrapped(envelope)) => (None, Some(envelope)),
+            None => (None, detect(source.head().map_err(named)?)),
+        };
+        let (mut titles, mut prefixes) = (Vec::new(), Vec::new());
+        while let (Some(envelope), true) = (wrapped, titles.len() < ENVELOPES_MAX) {
+            titles.push(envelope.title);
+            let unwrapped = Unwrapped::new(source, envelope, &self.given).map_err(named)?;
+            prefixes = unwrapped.prefixes();
+            source = Source::new(Input::Wrapped(Box::new(unwrapped)));
+            wrapped = detect(source.head().map_err(named)?);
+        }
+        let head = source.head().map_err(named)?;
+        if prefixes.is_empty() {
+            prefixes = chosen(&self.given, &lines(head).collect::<Vec<_>>());
+        }
+        let (format, start) = plain.map_or_else(|| Format::of(head, &prefixes), |format| (format, 0));
         if start > 0 {
             self.tally.records += 1;
             self.tally.bytes += start as u64;
             unread(&mut self.tally, &head[..start]);
         }
         source.skip(start);
-        (self.path, self.lines) = (path, Lines::default());
+        let title = titles.join(", in it ");
+        if !title.is_empty() && !self.tally.wrapped.contains(&title) {
+            self.tally.wrapped.push(title);
+        }
+        (self.path, self.lines, self.prefixes) = (path, Lines::default(), prefixes);
         self.open = Some((source, format));
         Ok(true)
     }

@@ -13,7 +13,7 @@ use crate::time::timestamp;
 
 const BUFFER_BYTES: usize = 1 << 20;
 /// Longer records are left out and counted.
-const RECORD_BYTES_MAX: usize = 16 << 20;
+pub const RECORD_BYTES_MAX: usize = 16 << 20;
 /// A time with its zone and the comma behind it.
 const TIME_BYTES: usize = 48;
 /// Longer than any prefix with its severity.
@@ -79,6 +79,11 @@ impl<R: Read> Source<R> {
             skips: false,
             heads: [None, None],
         }
+    }
+
+    /// What it reads from.
+    pub fn input(&self) -> &R {
+        &self.input
     }
 
     /// The bytes of a record.

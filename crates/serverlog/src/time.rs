@@ -86,3 +86,42 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     let years = 365 * (year - 1970) + leaps(year - 1) - leaps(1969);
     years + BEFORE[month as usize - 1] + leap_day + day - 1
 }
+
+/// ISO 8601: `2026-03-14T00:23:00.123456789+01:00`, in µs since 1970 of UTC; also how many bytes it takes.
+pub fn iso(text: &[u8]) -> Option<(i64, usize)> {
+    let mut plain: [u8; 19] = *text.first_chunk()?;
+    if plain[10] != b'T' {
+        return None;
+    }
+    plain[10] = b' ';
+    let (mut time_us, mut used) = timestamp(&plain)?;
+    if text.get(used) == Some(&b'.') {
+        let part = digits(&text[used + 1..]);
+        let known = part.min(6);
+        time_us += number(&text[used + 1..used + 1 + known])? * 10i64.pow(6 - known as u32);
+        used += 1 + part;
+    }
+    let sign = match text.get(used) {
+        Some(b'Z') => return Some((time_us, used + 1)),
+        Some(b'+') => 1,
+        Some(b'-') => -1,
+        _ => return Some((time_us, used)),
+    };
+    let hours = number(text.get(used + 1..used + 3)?)?;
+    let colon = usize::from(text.get(used + 3) == Some(&b':'));
+    let minutes = number(text.get(used + 3 + colon..used + 5 + colon)?)?;
+    Some((time_us - sign * (hours * 60 + minutes) * 60_000_000, used + 5 + colon))
+}
+
+/// RFC 3164: `Dec 15 06:25:40`, as a time of the year 2000, since it has no year.
+pub fn month_day_time(text: &[u8]) -> Option<(i64, usize)> {
+    const MONTHS: [&[u8; 3]; 12] =
+        [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
+    let fixed: &[u8; 15] = text.first_chunk()?;
+    let month = MONTHS.iter().position(|name| fixed.starts_with(*name))? + 1;
+    let day = [if fixed[4] == b' ' { b'0' } else { fixed[4] }, fixed[5]];
+    let time = std::str::from_utf8(&fixed[7..]).ok()?;
+    let written = format!("2000-{month:02}-{} {time}", std::str::from_utf8(&day).ok()?);
+    let (time_us, used) = timestamp(written.as_bytes())?;
+    (fixed[3] == b' ' && fixed[6] == b' ' && used == 19).then_some((time_us, 15))
+}

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use serverlog::{Format, Place, Prefix, Reader, normalize, parameters, summarize_beside};
+use serverlog::{LogFormat, Place, Prefix, Reader, normalize, parameters, summarize_beside};
 
 /// Adds the functions and the iterator to `pgassay._core`.
 pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -53,13 +53,13 @@ fn reader(paths: Vec<PathBuf>, prefixes: &[String], format: Option<&str>) -> PyR
         .map(|each| Prefix::parse(each))
         .collect::<Result<Vec<_>, _>>();
     let parsed = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    let format = match format {
-        None => None,
-        Some("stderr") => Some(Format::Stderr),
-        Some("csv") => Some(Format::Csv),
-        Some("json") => Some(Format::Json),
-        Some(other) => return Err(PyValueError::new_err(format!("no format \"{other}\""))),
+    let unknown = |name| {
+        let names: Vec<&str> = LogFormat::names().collect();
+        PyValueError::new_err(format!("no log format \"{name}\": {}", names.join(", ")))
     };
+    let format = format
+        .map(|name| LogFormat::named(name).ok_or_else(|| unknown(name)))
+        .transpose()?;
     Ok(Reader::new(paths, format, parsed))
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serverlog::{Event, Format, Kind, Prefix, Reader, Summary, Tally, summarize};
+use serverlog::{Event, Format, Kind, LogFormat, Prefix, Reader, Summary, Tally, summarize};
 
 /// A file that goes away with the test.
 pub struct Log(PathBuf);
@@ -20,7 +20,7 @@ impl Log {
 
     pub fn reader(&self, prefixes: &[&str], format: Option<Format>) -> Reader {
         let prefixes = prefixes.iter().map(|each| Prefix::parse(each).unwrap()).collect();
-        Reader::new(vec![self.0.clone()], format, prefixes)
+        Reader::new(vec![self.0.clone()], format.map(LogFormat::Plain), prefixes)
     }
 }
 
