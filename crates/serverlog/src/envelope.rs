@@ -193,12 +193,7 @@ fn cri(line: &[u8]) -> Option<Piece<'_>> {
         Some(b':') => rest.splitn(2, |byte| *byte == b' ').nth(1)?,
         Some(_) => return None,
     };
-    Some(Piece {
-        stream: Cow::Borrowed(stream),
-        text: Cow::Borrowed(text),
-        goes_on: tag == b'P',
-        ..Piece::default()
-    })
+    Some(Piece { stream: Cow::Borrowed(stream), text: Cow::Borrowed(text), goes_on: tag == b'P', ..Piece::default() })
 }
 
 /// `journalctl -o json`; a message that is no UTF-8 is a list of its bytes.
@@ -228,7 +223,8 @@ fn journald(line: &[u8]) -> Option<Piece<'_>> {
         Message::Bytes(text) => Cow::Owned(text),
     };
     let piece = Piece {
-        stream: bytes(found.process),
+        stream: bytes(found.process.clone()),
+        process: bytes(if digits(found.process.as_bytes()) == found.process.len() { found.process } else { "".into() }),
         time_us: found.time.parse().ok(),
         text,
         goes_on: found.line_break == "line-max",
@@ -329,13 +325,7 @@ fn structured(rest: &[u8]) -> Option<Piece<'_>> {
     Some(sent(process, app, process, time_us, text))
 }
 
-fn sent<'a>(
-    stream: &'a [u8],
-    identifier: &[u8],
-    process: &'a [u8],
-    time_us: i64,
-    text: &'a [u8],
-) -> Piece<'a> {
+fn sent<'a>(stream: &'a [u8], identifier: &[u8], process: &'a [u8], time_us: i64, text: &'a [u8]) -> Piece<'a> {
     let piece = Piece {
         stream: Cow::Borrowed(stream),
         process: Cow::Borrowed(if digits(process) == process.len() { process } else { b"" }),

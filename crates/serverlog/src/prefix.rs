@@ -35,13 +35,13 @@ enum Piece {
 /// Settings that platforms and packages have; tried where none that is given fits.
 pub const KNOWN: [&str; 12] = [
     "%m [%p] ",
-    "%m [%p] %q%u@%d ", // Debian, Ubuntu
-    "%t:%r:%u@%d:[%p]:", // Amazon RDS and Aurora
+    "%m [%p] %q%u@%d ",                         // Debian, Ubuntu
+    "%t:%r:%u@%d:[%p]:",                        // Amazon RDS and Aurora
     "%m:%r:%u@%d:[%p]:%l:%e:%s:%v:%x:%c:%q%a:", // the other one that RDS offers
-    "%t-%c-", // Azure Database for PostgreSQL
-    "%m [%p]: [%l-1] db=%d,user=%u ", // Google Cloud SQL
-    "[%p]: [%l-1] db=%d,user=%u ", // the same, its time taken off
-    " sql_error_code = %e ", // Heroku
+    "%t-%c-",                                   // Azure Database for PostgreSQL
+    "%m [%p]: [%l-1] db=%d,user=%u ",           // Google Cloud SQL
+    "[%p]: [%l-1] db=%d,user=%u ",              // the same, its time taken off
+    " sql_error_code = %e ",                    // Heroku
     " sql_error_code = %e time_ms = \"%m\" pid=\"%p\" proc_start_time=\"%s\" session_id=\"%c\" vtid=\"%v\" tid=\"%x\" \
      log_line=\"%l\" %qdatabase=\"%d\" connection_source=\"%r\" user=\"%u\" application_name=\"%a\" ",
     "%t [%p]: [%l-1] user=%u,db=%d,app=%a,client=%h ", // pgBadger's manual

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use crate::envelope::{ENVELOPES, Envelope, detect, lines};
 use crate::events::{Event, Kind};
 use crate::message::{Meaning, Part, meaning, part};
 use crate::parameters::{are_whole, of_detail};
-use crate::envelope::{ENVELOPES, Envelope, detect, lines};
 use crate::prefix::{Head, Prefix, chosen};
 use crate::records::{Framed, Framing, Source};
 use crate::statement::ends_within;
