@@ -28,7 +28,7 @@ def test_an_event_has_time_session_names_text_parameters_and_duration(tmp_path: 
 
 
 def test_what_cannot_be_read_is_counted(tmp_path: Path) -> None:
-    path = written(tmp_path, "LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "LOG:  statement: SELECT 1")
+    path = written(tmp_path, "LOG:  durata: 0.123 ms  istruzione: SELECT 1", "LOG:  statement: SELECT 1")
     path.write_text(f"another prefix LOG:  statement: SELECT 1\n{path.read_text()}{HEAD}", encoding="utf-8")
     reader = ServerLogReader([path], [PREFIX])
     assert [event[4] for event in reader] == ["statement"]

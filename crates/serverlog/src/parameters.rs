@@ -1,5 +1,7 @@
 //! The parameters of an execution: `$1 = '7', $2 = NULL`, a quote within a value doubled.
 
+use crate::message::parameters_word;
+
 /// The values in the order of their numbers, None for NULL; what comes after a part that cannot be read is left out.
 pub fn parameters(text: &[u8]) -> Vec<Option<Vec<u8>>> {
     let (mut found, mut rest) = (Vec::new(), text);
@@ -59,5 +61,6 @@ fn next(text: &[u8]) -> Option<(Option<Vec<u8>>, &[u8])> {
 
 /// The parameters of a DETAIL, from `$1` on; before PostgreSQL 16 the word was written small.
 pub fn of_detail(detail: &[u8]) -> Option<&[u8]> {
-    detail.strip_prefix(b"Parameters: ").or_else(|| detail.strip_prefix(b"parameters: "))
+    let english = detail.strip_prefix(b"Parameters: ").or_else(|| detail.strip_prefix(b"parameters: "));
+    english.or_else(|| parameters_word(detail).map(|word| &detail[word.len()..]))
 }

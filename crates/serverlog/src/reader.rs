@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::envelope::{ENVELOPES, Envelope, detect, lines};
 use crate::events::{Event, Kind};
-use crate::message::{Meaning, Part, meaning, part};
+use crate::message::{Meaning, Part, ends_with_word, meaning, part};
 use crate::parameters::{are_whole, of_detail};
 use crate::prefix::{Head, Prefix, chosen};
 use crate::records::{Framed, Framing, Source};
@@ -421,7 +421,7 @@ fn holds_another(message: &[u8]) -> bool {
     memchr::memchr_iter(b':', message).any(|at| {
         message[at + 1..].starts_with(b"  ") && {
             let letters = message[..at].iter().rev().take_while(|byte| byte.is_ascii_uppercase()).count();
-            letters > 0 && part(&message[at - letters..at]) != Part::Foreign
+            (letters > 0 && part(&message[at - letters..at]) != Part::Foreign) || ends_with_word(&message[..at])
         }
     })
 }

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Log, shown};
 use proptest::prelude::*;
-use serverlog::{Event, LogFormat, Prefix, Reader, Tally};
+use serverlog::{Event, Kind, LogFormat, Prefix, Reader, Tally};
 
 const STATEMENT: &str = "SELECT a,\n\t       b\n\t  FROM t WHERE id = 7";
 const PLAIN: &str = "SELECT a,\n       b\n  FROM t WHERE id = 7";
@@ -239,6 +239,71 @@ fn each_way_to_wrap_a_log_is_known_and_its_statements_are_whole() {
         assert!(events.iter().all(|event| event.time_us != 0), "{}", case.name);
         assert_eq!((tally.torn, tally.doubtful), (case.torn, 0), "{}", case.name);
         assert_eq!(tally.unread, u64::from(case.name.starts_with("cnpg")), "{}", case.name);
+    }
+}
+
+#[test]
+fn six_translations_are_read() {
+    // The words are those of PostgreSQL 15's catalogues of messages.
+    let translations = [
+        [
+            "LOG",
+            "Dauer: 1.5 ms  Anweisung: ",
+            "Dauer: 2.5 ms  Ausführen s1: ",
+            "DETAIL",
+            "Parameter: ",
+            "FEHLER",
+            "ANWEISUNG",
+        ],
+        [
+            "СООБЩЕНИЕ",
+            "продолжительность: 1.5 мс, оператор: ",
+            "продолжительность: 2.5 мс  выполнение s1: ",
+            "ПОДРОБНОСТИ",
+            "параметры: ",
+            "ОШИБКА",
+            "ОПЕРАТОР",
+        ],
+        ["日志", "执行时间: 1.5 ms 语句: ", "执行时间: 2.5 ms 执行s1: ", "详细信息", "参数: ", "错误", "语句"],
+        ["LOG", "期間: 1.5 ミリ秒  文: ", "期間: 2.5 ミリ秒  実行 s1: ", "詳細", "パラメータ: ", "ERROR", "文"],
+        [
+            "LOG",
+            "durée : 1.5 ms, instruction : ",
+            "durée : 2.5 ms  exécute s1: ",
+            "DÉTAIL",
+            "paramètres : ",
+            "ERREUR",
+            "INSTRUCTION ",
+        ],
+        [
+            "LOG",
+            "duración: 1.5 ms  sentencia: ",
+            "duración: 2.5 ms  ejecutar s1: ",
+            "DETALLE",
+            "parámetros: ",
+            "ERROR",
+            "SENTENCIA",
+        ],
+    ];
+    for [log, statement, execute, detail, parameters, error, failed] in translations {
+        let head = common::HEAD;
+        let text = format!(
+            "{head}{log}:  {statement}SELECT a\n\tFROM t\n{head}{log}:  {execute}SELECT $1\n{head}{detail}:  {parameters}$1 = '7'\n\
+             {head}{error}:  no\n{head}{failed}:  SELECT b\n{}",
+            common::NEXT
+        );
+        let (events, tally) = read(&text, "%m [%p] ");
+        let found: Vec<_> = events.iter().map(|event| (shown(event), &event.parameters[..])).collect();
+        let wanted = vec![
+            ((Kind::Statement, "SELECT a\nFROM t", Some(1.5)), &b""[..]),
+            ((Kind::Execute, "SELECT $1", Some(2.5)), b"$1 = '7'"),
+            ((Kind::Error, "SELECT b", None), b""),
+        ];
+        assert_eq!(found, wanted);
+        assert_eq!((tally.foreign, tally.unread, tally.doubtful), (0, 0, 0), "{log}");
+        // What another process wrote in the midst of a line is seen.
+        let (events, tally) = read(&text.replacen("SELECT a", &format!("SELECT {head}{log}:  x"), 1), "%m [%p] ");
+        assert_eq!((events.len(), tally.doubtful), (2, 1), "{log}");
     }
 }
 

@@ -109,7 +109,7 @@ fn other_prefixes_languages_and_a_torn_end_are_counted() {
     assert_eq!((tally.events, tally.unread, tally.doubtful, tally.torn), (2, 1, 1, 1));
     assert_eq!(tally.first_unread, strange);
     for foreign in
-        ["LOG:  Dauer: 0.123 ms  Anweisung: SELECT 1", "LOG:  instruction : SELECT 1", "СООБЩЕНИЕ:  оператор: SELECT 1"]
+        ["LOG:  durata: 0.123 ms  istruzione: SELECT 1", "LOG:  sats: SELECT 1", "ПОВІДОМЛЕННЯ:  інструкція: SELECT 1"]
     {
         let (events, tally) = read(&format!("{HEAD}{foreign}\n"), "%m [%p] ");
         assert_eq!((events.len(), tally.foreign), (0, 1), "{foreign}");
