@@ -83,7 +83,7 @@ proptest! {
         fs::write(&path, &bytes).unwrap();
         let prefixes: Vec<_> = Prefix::parse(&setting).into_iter().chain(Prefix::parse("%m [%p] ")).collect();
         for format in [None, Some(serverlog::Format::Csv), Some(serverlog::Format::Json)] {
-            let mut reader = Reader::new(vec![path.clone()], format, prefixes.clone());
+            let mut reader = Reader::new(vec![path.clone()], format.map(serverlog::LogFormat::Plain), prefixes.clone());
             match summarize(&mut reader, b"", true) {
                 Ok(found) => prop_assert!(found.tally.events <= found.tally.records),
                 Err(error) => prop_assert!(error.to_string().contains("lacks further lines of its statements")),
