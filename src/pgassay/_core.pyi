@@ -588,9 +588,11 @@ _ServerLogEvent: TypeAlias = tuple[int, str, str, str, str, str, list[str | None
 class ServerLogReader:
     """Iterates over the events of logs: time_us, session, database, user, kind, text, parameters, duration_ms.
 
-    ``prefixes`` are settings of log_line_prefix, for stderr; csvlog and jsonlog are known by their first bytes unless
-    ``log_format`` says ``stderr``, ``csv`` or ``json``. Times are the server's wall clock. ``OSError`` names a file
-    that cannot be read, ``ValueError`` a prefix with an unknown escape.
+    ``prefixes`` are settings of log_line_prefix, for stderr; where none fits, those of managed services are tried. The
+    format, and what the log is wrapped in, are known by the first lines unless ``log_format`` says ``stderr``,
+    ``csv``, ``json`` or what it is wrapped in: ``cnpg``, ``cloudsql``, ``azure``, ``docker``, ``journald``, ``cri``,
+    ``heroku``, ``syslog``. Times are the server's wall clock. ``OSError`` names a file that cannot be read,
+    ``ValueError`` a prefix with an unknown escape, or an unknown format.
     """
 
     def __new__(
@@ -604,7 +606,7 @@ class ServerLogReader:
 
     @property
     def foreign(self) -> int:
-        """Records that seem to be events in another language than English."""
+        """Records that seem to be events in a language that is not read."""
 
     @property
     def doubtful(self) -> int:

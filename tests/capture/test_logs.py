@@ -217,7 +217,11 @@ def test_an_observed_unique_key_is_new_in_an_insert(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("messages", "prefix", "said"),
     [
-        (("durata: 0.123 ms  istruzione: SELECT 1",), "2026-11-23 01:29:46.500 UTC [77] ", "not in English"),
+        (
+            ("durata: 0.123 ms  istruzione: SELECT 1",),
+            "2026-11-23 01:29:46.500 UTC [77] ",
+            "in a language that is not read",
+        ),
         ((), "bob: ", 'do not begin with log_line_prefix "%m \\[%p\\] ": bob: LOG'),
         ((), "[77] ", "tell no time"),
         (("checkpoint starting: time",), "2026-11-23 01:29:46.500 UTC [77] ", "holds no statement"),

@@ -243,7 +243,7 @@ impl Reader {
             let framed = source.next(format.framing(&self.prefixes)).map_err(|error| {
                 io::Error::new(error.kind(), format!("could not read \"{}\": {error}", self.path.display()))
             })?;
-            let is_last = matches!(framed, Framed::Last(_));
+            let is_last = matches!(framed, Framed::Last(_)) && !source.input().has_whole_records();
             match framed {
                 Framed::Record(range) | Framed::Last(range) => {
                     let record = source.bytes(range);

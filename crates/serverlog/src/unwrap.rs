@@ -40,6 +40,11 @@ impl Read for Input {
 }
 
 impl Input {
+    /// Does a record end where its entry does? Then none lacks lines that would stand behind the end.
+    pub fn has_whole_records(&self) -> bool {
+        matches!(self, Self::Wrapped(unwrapped) if unwrapped.records.envelope.holds == Holds::Records)
+    }
+
     /// What was lost on the way.
     pub fn lost(&self) -> Lost {
         match self {

@@ -126,7 +126,7 @@ fn cases() -> Vec<Case> {
             .concat(),
             wrapped: "Azure Monitor's JSON",
             session: "64f1a2b3.5c",
-            torn: 1,
+            torn: 0,
         },
         Case {
             name: "cloud sql",
@@ -138,7 +138,7 @@ fn cases() -> Vec<Case> {
             .concat(),
             wrapped: "Google Cloud Logging's JSON",
             session: "24667",
-            torn: 1,
+            torn: 0,
         },
         Case { name: "cnpg", log: operator.clone(), wrapped: "CloudNativePG's JSON", session: "6a1.258", torn: 0 },
         Case {

@@ -30,13 +30,17 @@ Event = tuple[int, str, str, str, str, str, Sequence[str | None], float | None]
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The logs that a user names, in order; without `prefixes` the server's own setting is taken."""
+    """The logs that a user names, in order; without `prefixes` the server's own setting is taken.
+
+    Each tells its format by its first lines, unless `log_format` names it.
+    """
 
     paths: tuple[Path, ...]
     prefixes: tuple[str, ...] = ()
+    log_format: str | None = None
 
     def check(self) -> None:
-        """Raise `UsageError` for a file that is not there and a prefix that PostgreSQL does not know."""
+        """Raise `UsageError` for a file that is not there, and for a prefix or format that is not known."""
         from pgassay._core import ServerLogReader
 
         for path in self.paths:
@@ -45,6 +49,10 @@ class LogFiles:
                     f'"{path}" is no file',
                     "--log reads files on this machine and pipes: copy the server's log; a packed one as <(zcat FILE)",
                 )
+        try:
+            ServerLogReader(list(self.paths), (), log_format=self.log_format)
+        except ValueError as error:
+            raise UsageError(str(error), "the first lines tell it without --log-format") from None
         try:
             ServerLogReader(list(self.paths), self.prefixes)
         except ValueError as error:
@@ -102,6 +110,8 @@ class Summary:
     foreign: int
     torn: int
     first_unread: str
+    wrapped: tuple[str, ...] = ()
+    """What the logs were wrapped in."""
     doubtful: int = 0
     """Records with a statement or its values that may not be whole."""
     minutes: Mapping[int, int] = field(default_factory=dict)
@@ -138,18 +148,12 @@ class _Owner:
         return tuple(by_number.get(number) for number in range(1, max(by_number, default=0) + 1))
 
 
-_WRAPPED = {
-    "CloudNativePG's JSON": re.compile(r'^\{.*"logger" *: *"postgres".*"record" *: *\{'),
-    "Google Cloud Logging's JSON": re.compile(r'^\{.*"logName" *: *"projects/'),
+_UNREAD = {
     "another program's JSON": re.compile(r"^\{.*\}?\s*$"),
     "a table that a log service exported": re.compile(r'^(?:"?[A-Za-z_]+"?,){2,}"?[A-Za-z_]+"?$'),
-    "Heroku's log stream": re.compile(r"^\S+ (?:app|heroku)\[\S*postgres\S*\]: "),
-    "syslog's": re.compile(
-        r"^(?:<\d+>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT\S+) \S+ [\w./-]+\[\d+\]: "
-    ),
     "a copy in which runs of blanks are one": re.compile(r"\b(?:LOG|STATEMENT|ERROR|DETAIL): (?! )\S"),
 }
-"""What collectors make of a server's log, by its lines; in this order, as one may look like the next."""
+"""What collectors make of a log that is not read, by its lines; in this order, as one may look like the next."""
 
 
 def read(
@@ -166,7 +170,7 @@ def read(
     auto_explain alone is read: it may have values for what pg_stat_statements counts.
     """
     prefixes = files.prefixes or (own_prefix,)
-    summary = _summary(files.paths, prefixes, database, keep_values=with_values, on_event=on_event)
+    summary = _summary(files.paths, prefixes, database, files.log_format, keep_values=with_values, on_event=on_event)
     if summary.has_calls:
         if not summary.first_us:
             raise _log_without_times()
@@ -180,9 +184,9 @@ def read(
     )
 
 
-def require_readable(path: Path, prefixes: Sequence[str], database: str) -> None:
+def require_readable(path: Path, prefixes: Sequence[str], database: str, log_format: str | None = None) -> None:
     """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    summary = _summary([path], prefixes, database)
+    summary = _summary([path], prefixes, database, log_format)
     if summary.has_calls and not summary.first_us:
         raise _log_without_times()
     if not (summary.has_calls or summary.plans or summary.plans_unread):
@@ -193,6 +197,7 @@ def _summary(
     paths: Sequence[Path],
     prefixes: Sequence[str],
     database: str,
+    log_format: str | None = None,
     *,
     keep_values: bool = False,
     on_event: Callable[[Event], object] | None = None,
@@ -202,7 +207,12 @@ def _summary(
 
     try:
         found = summarize_server_logs(
-            list(paths), prefixes, database=database, keep_values=keep_values, beside=on_event
+            list(paths),
+            prefixes,
+            log_format=log_format,
+            database=database,
+            keep_values=keep_values,
+            beside=on_event,
         )
     except OSError as error:
         raise CaptureError(
@@ -215,11 +225,11 @@ def _summary(
 def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
     if summary.foreign:
         raise CaptureError(
-            "the log's messages are not in English, so its statements cannot be read",
+            "the log's messages are in a language that is not read",
             "set lc_messages = 'C' on the server (a reload suffices), and capture a log written since",
         )
     if summary.unread * 2 > summary.records:
-        kind = next((kind for kind, sign in _WRAPPED.items() if sign.search(summary.first_unread)), "")
+        kind = next((kind for kind, sign in _UNREAD.items() if sign.search(summary.first_unread)), "")
         if kind:
             raise CaptureError(
                 f"the log is {kind}, which is not read",
@@ -244,13 +254,13 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             found.foreign,
-            f"{found.foreign} lines of the log seem to be statements in another language than English, and are left"
-            " out",
+            f"{found.foreign} lines of the log seem to be statements in a language that is not read, and are left out",
         ),
         (
             found.doubtful,
             f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
-            " programs or processes stand within them; csvlog and jsonlog, or logging_collector = on, keep them apart",
+            " programs or processes stand within them, or pieces of them lack; csvlog and jsonlog, or"
+            " logging_collector = on, keep them apart",
         ),
         (
             found.torn,

@@ -155,15 +155,16 @@ def take(
 
     The load is that of pg_stat_statements, of the log, of both, or none. Raises `CaptureError`.
     """
-    began_ns, load, warnings = clock.wall_ns(), None, list[str]()
+    began_ns, load, warnings, notes = clock.wall_ns(), None, list[str](), tuple[str, ...]()
     if request.with_load and identity.schema is not None:
         load = _load(session, identity.source, identity.schema, request.window_s, clock, tick)
     if request.with_load and request.logs is not None:
         own, database, with_values = identity.log_line_prefix, identity.source.database, request.with_literals
         found = logs.read(request.logs, own, database, with_values=with_values, on_event=on_event)
         warnings = list(logs.warnings_of(found, counted=load is not None, with_values=with_values))
+        notes = tuple(f"the server's log was taken out of {each}" for each in found.wrapped)
         load = logs.load_of(found) if load is None else logs.joined(load, found)
-    return _described(session, identity, request, load, warnings, began_ns)
+    return replace(_described(session, identity, request, load, warnings, began_ns), notes=notes)
 
 
 def _load(
@@ -348,7 +349,8 @@ def _require_log(files: logs.LogFiles, identity: Identity) -> None:
         try:
             os.write(descriptor, head[: head.rfind(b"\n") + 1])
             prefixes = files.prefixes or (identity.log_line_prefix,)
-            logs.require_readable(Path(f"/proc/self/fd/{descriptor}"), prefixes, identity.source.database)
+            here = Path(f"/proc/self/fd/{descriptor}")
+            logs.require_readable(here, prefixes, identity.source.database, files.log_format)
         finally:
             os.close(descriptor)
 
@@ -408,7 +410,7 @@ def capture(
         if request.logs is not None and request.with_literals:
             with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
                 taken = take(session, identity, request, clock, tick, kept.take)
-            taken = replace(taken, notes=(kept.note,))
+            taken = replace(taken, notes=(*taken.notes, kept.note))
         else:
             taken = take(session, identity, request, clock, tick)
         statistics = read_statistics(session) if request.data == "synthetic" else None

@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="PREFIX",
         help="with which the log was written (default: the server's setting); again for another",
     )
+    add("--log-format", metavar="NAME", help="what the log is wrapped in (default: its first lines tell it)")
     add(
         "--pg-bindir",
         type=Path,
@@ -76,7 +77,8 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.log is not None:
         if arguments.without_load:
             raise excluded("--log", "--without-load")
-        named = LogFiles(tuple(map(Path, arguments.log.split(","))), tuple(arguments.log_line_prefix))
+        paths = tuple(map(Path, arguments.log.split(",")))
+        named = LogFiles(paths, tuple(arguments.log_line_prefix), arguments.log_format)
         named.check()
     data, wish = _data(arguments)
     request = Request(window_s, data, not arguments.without_load, arguments.with_literals, named, wish)
