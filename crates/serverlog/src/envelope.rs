@@ -10,6 +10,9 @@ use crate::time::{digits, iso, month_day_time};
 
 /// So many of the first lines decide.
 const LINES: usize = 200;
+/// No log is from the year 5138: larger numbers are no times, and no counts of records.
+const TIME_US_MAX: i64 = 100_000_000_000_000_000;
+const DIGITS_MAX: usize = 12;
 
 /// A piece of the log: what one line of an envelope holds.
 #[derive(Debug, Default)]
@@ -225,7 +228,7 @@ fn journald(line: &[u8]) -> Option<Piece<'_>> {
     let piece = Piece {
         stream: bytes(found.process.clone()),
         process: bytes(if digits(found.process.as_bytes()) == found.process.len() { found.process } else { "".into() }),
-        time_us: found.time.parse().ok(),
+        time_us: found.time.parse().ok().filter(|time_us| (0..TIME_US_MAX).contains(time_us)),
         text,
         goes_on: found.line_break == "line-max",
         ..Piece::default()
@@ -353,7 +356,7 @@ fn numbered<'a>(mut piece: Piece<'a>, identifier: &[u8], decode: fn(Cow<'a, [u8]
 }
 
 fn numbers(text: &[u8]) -> Option<((u64, u64), usize)> {
-    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse().ok();
+    let number = |text: &[u8]| std::str::from_utf8(text).ok().filter(|text| text.len() <= DIGITS_MAX)?.parse().ok();
     let inside = text.strip_prefix(b"[")?;
     let first = digits(inside);
     let rest = &inside[first..];

@@ -391,10 +391,10 @@ impl Records {
             }
         };
         stream.last = piece.numbers;
+        self.streams.insert(piece.stream.to_vec(), stream);
         if self.streams.len() >= STREAMS_MAX || self.held > HELD_BYTES_MAX {
             self.spoil();
         }
-        self.streams.insert(piece.stream.to_vec(), stream);
         result
     }
 

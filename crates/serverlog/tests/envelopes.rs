@@ -337,6 +337,23 @@ fn a_line_that_syslog_cut_at_a_blank_is_put_together() {
 }
 
 #[test]
+fn more_processes_than_there_is_room_for_are_counted() {
+    let line = |process: u64, record: u64, piece: u64| {
+        format!(
+            "Dec 15 06:25:40 db1 postgres[{process}]: [{record}-{piece}] app@shop LOG:  statement: SELECT {process}\n"
+        )
+    };
+    let mut log: String = (0..50_010).map(|process| line(process, 1, 1)).collect();
+    log += &line(1, u64::MAX, 1);
+    log += &line(2, 2, 1);
+    log += &line(50_005, 2, 1);
+    log += &line(50_005, 3, 1);
+    let (events, tally) = read(&log, "%q%u@%d ");
+    assert_eq!(events.iter().map(|event| shown(event).1).collect::<Vec<_>>(), ["SELECT 50005", "SELECT 50005"]);
+    assert_eq!(tally.doubtful, 50_000);
+}
+
+#[test]
 fn newest_entries_first_are_refused() {
     let entry = |second: u32| {
         format!(
