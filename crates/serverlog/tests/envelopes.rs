@@ -359,6 +359,20 @@ fn more_processes_than_there_is_room_for_are_counted() {
 }
 
 #[test]
+fn whole_seconds_say_no_pause() {
+    let line = |time: &str, text: &str| format!("{time} UTC [77] LOG:  duration: 1.000 ms  statement: {text}\n");
+    let texts = [("46", "BEGIN"), ("48", "SELECT 1"), ("50", "COMMIT"), ("55", "SELECT 2")];
+    let all = |fraction: &str| {
+        let at = |second: &str| format!("2026-11-23 01:29:{second}{fraction}");
+        common::summary(&texts.iter().map(|(second, text)| line(&at(second), text)).collect::<String>())
+    };
+    let (fine, coarse) = (all(".100"), all(""));
+    assert_eq!((fine.pauses, fine.pauses_unknown, fine.transactions[0].pause_ms), (1, 0, 3998.0));
+    assert_eq!((coarse.pauses, coarse.pauses_unknown, coarse.transactions[0].pause_ms), (0, 3, 0.0));
+    assert_eq!((coarse.pause_ms, coarse.minutes.values().sum::<u64>()), (0.0, 2));
+}
+
+#[test]
 fn newest_entries_first_are_refused() {
     let entry = |second: u32| {
         format!(
