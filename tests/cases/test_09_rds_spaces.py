@@ -17,8 +17,9 @@ def test_lines_without_a_prefix_belong_to_the_statement_before() -> None:
     assert {each.text for each in found.statements} == {
         "DELETE FROM orders WHERE id = $1", "SELECT a FROM t WHERE id = $1", "SELECT $1",
     }  # fmt: skip
-    (said,) = logs.warnings_of(found)
-    assert "last record is left out" in said
+    torn, pauses = logs.warnings_of(found)
+    assert "last record is left out" in torn
+    assert "pauses are not known and not played" in pauses
 
 
 def test_each_call_has_its_where() -> None:

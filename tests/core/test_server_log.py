@@ -71,7 +71,7 @@ def test_files_and_prefixes_that_are_wrong_are_named(tmp_path: Path) -> None:
         list(ServerLogReader([tmp_path / "gone.log"], [PREFIX]))
     with pytest.raises(ValueError, match="no escape %z"):
         ServerLogReader([tmp_path], ["%z"])
-    with pytest.raises(ValueError, match='no format "xml"'):
+    with pytest.raises(ValueError, match='no log format "xml": stderr, csv, json, cnpg'):
         ServerLogReader([tmp_path], [PREFIX], log_format="xml")
 
 

@@ -19,6 +19,7 @@ pub fn line(record: &[u8]) -> Option<Line<'_>> {
     let (time_us, _) = timestamp(fields[0].bytes)?;
     Some(Line {
         time_us,
+        in_seconds: false,
         user: plain(1),
         database: plain(2),
         session: plain(5),

@@ -46,6 +46,8 @@ impl Kind {
 pub struct Event {
     /// When it was logged, in µs since 1970 of the server's wall clock; 0 where the prefix has no time.
     pub time_us: i64,
+    /// Has that no part of a second (`%t`)?
+    pub in_seconds: bool,
     /// `%c`, or the process id with the start of the session; empty where the prefix has neither.
     pub session: Vec<u8>,
     /// Empty where it is not known.
@@ -68,6 +70,6 @@ impl Event {
         for each in [&mut self.session, &mut self.database, &mut self.user, &mut self.text, &mut self.parameters] {
             each.clear();
         }
-        (self.time_us, self.kind, self.duration_ms) = (0, Kind::Statement, None);
+        (self.time_us, self.in_seconds, self.kind, self.duration_ms) = (0, false, Kind::Statement, None);
     }
 }

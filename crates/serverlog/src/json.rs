@@ -37,6 +37,7 @@ pub fn with_line<T>(record: &[u8], take: impl FnOnce(Line<'_>) -> T) -> Option<T
     let (time_us, _) = timestamp(found.timestamp.as_bytes())?;
     Some(take(Line {
         time_us,
+        in_seconds: false,
         user: Cow::Borrowed(found.user.as_bytes()),
         database: Cow::Borrowed(found.dbname.as_bytes()),
         session: Cow::Borrowed(found.session_id.as_bytes()),

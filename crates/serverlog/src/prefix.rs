@@ -72,6 +72,8 @@ pub struct Prefix {
 #[derive(Debug)]
 pub struct Head {
     pub time_us: i64,
+    /// Has the time no part of a second (`%t`)?
+    pub in_seconds: bool,
     pub session: Range<usize>,
     pub process: Range<usize>,
     pub began: Range<usize>,
@@ -85,6 +87,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Fields<'a> {
     pub time_us: Option<i64>,
+    pub in_seconds: bool,
     pub session: &'a [u8],
     pub process: &'a [u8],
     pub began: &'a [u8],
@@ -157,6 +160,7 @@ impl Prefix {
         };
         Some(Head {
             time_us: fields.time_us.unwrap_or(0),
+            in_seconds: fields.in_seconds,
             session: place(fields.session),
             process: place(fields.process),
             began: place(fields.began),
@@ -220,12 +224,12 @@ fn fixed<'a>(escape: u8, line: &'a [u8], fields: &mut Fields<'a>) -> Option<usiz
     match escape {
         b'm' | b't' => {
             let (time_us, used) = timestamp(line)?;
-            fields.time_us = Some(time_us);
+            (fields.time_us, fields.in_seconds) = (Some(time_us), line.get(19) != Some(&b'.'));
             Some(used)
         }
         b'n' => {
             let (time_us, used) = epoch(line)?;
-            fields.time_us = Some(time_us);
+            (fields.time_us, fields.in_seconds) = (Some(time_us), !line[..used].contains(&b'.'));
             Some(used)
         }
         b's' => {

@@ -131,6 +131,7 @@ pub struct Tally {
 /// A line of any format.
 pub struct Line<'a> {
     pub time_us: i64,
+    pub in_seconds: bool,
     pub session: Cow<'a, [u8]>,
     pub began: &'a [u8],
     pub database: Cow<'a, [u8]>,
@@ -353,6 +354,7 @@ fn stderr<'a>(record: &'a [u8], head: &Head) -> (Line<'a>, Further<'a>) {
     let (message, further) = joined(&record[head.message.min(record.len())..]);
     let line = Line {
         time_us: head.time_us,
+        in_seconds: head.in_seconds,
         session: Cow::Borrowed(session),
         began,
         database: Cow::Borrowed(of(&head.database)),
@@ -524,7 +526,7 @@ impl Slots {
         self.ready = self.pending.take();
         let mut event = std::mem::take(&mut self.spare);
         event.clear();
-        (event.time_us, event.kind) = (line.time_us, kind);
+        (event.time_us, event.in_seconds, event.kind) = (line.time_us, line.in_seconds, kind);
         event.session.extend_from_slice(&line.session);
         if !line.began.is_empty() {
             event.session.push(b' ');

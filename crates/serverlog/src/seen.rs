@@ -79,6 +79,8 @@ pub struct Summary {
     pub pauses: u64,
     /// See `pauses`.
     pub pause_ms: f64,
+    /// Pauses, within transactions or between them, at whose end the time has no part of a second: none of them counts.
+    pub pauses_unknown: u64,
     /// Calls by minute, from the first on, as pairs of the minute's number and its calls.
     pub minutes: BTreeMap<i64, u64>,
     /// What was read, and what could not be.

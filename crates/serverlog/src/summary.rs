@@ -25,8 +25,8 @@ const SEQUENCE_MAX: usize = 50;
 const VALUE_BYTES_MAX: usize = 4_096;
 /// A pause that is longer is the end of a session's work, not a user's thinking.
 const PAUSE_US_MAX: i64 = 600_000_000;
-/// Times are cut to the millisecond (`%m`) or the second (`%t`): a short pause comes out up to a unit too short or too
-/// long, even below 0, and only all together are right. What is further below is a clock that was set back.
+/// Times are cut to the millisecond (`%m`): a short pause comes out up to that too short or too long, even below 0, and
+/// only all together are right. What is further below is a clock that was set back.
 const PAUSE_US_MIN: i64 = -1_100_000;
 /// Of the first transactions, all values are candidates for the sample, later of one in so many.
 const ALL_SAMPLED: u64 = 10_000;
@@ -216,7 +216,12 @@ impl Collector {
         let lasted_us = microseconds(event.duration_ms).saturating_add(std::mem::take(&mut session.prepared_us));
         let began_us = event.time_us.saturating_sub(lasted_us);
         let pause_us = session.ended_us.map(|ended| began_us.saturating_sub(ended));
-        let pause_us = pause_us.filter(|pause| (PAUSE_US_MIN..PAUSE_US_MAX).contains(pause));
+        let mut pause_us = pause_us.filter(|pause| (PAUSE_US_MIN..PAUSE_US_MAX).contains(pause));
+        if pause_us.is_some() && event.in_seconds {
+            // Most pauses are shorter than what was cut off.
+            self.found.pauses_unknown += 1;
+            pause_us = None;
+        }
         // Without a duration the line was written when the statement began; a line with its duration alone may follow.
         session.ended_us = event.duration_ms.is_some().then_some(event.time_us);
         match (session.is_open, pause_us) {

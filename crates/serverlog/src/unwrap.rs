@@ -115,7 +115,7 @@ impl Unwrapped {
         let falls = times.windows(2).filter(|pair| pair[1] < pair[0]).count();
         if envelope.holds == Holds::Records && falls * 2 > times.len() {
             return Err(io::Error::other(
-                "its newest entries stand first: give them in the order of their times (gcloud logging read --order=asc)",
+                "its newest entries stand first: give them by their times (gcloud logging read --order=asc)",
             ));
         }
         let texts: Vec<&[u8]> = pieces.iter().map(|piece| &piece.text[..]).collect();

@@ -52,9 +52,11 @@ fn lined(prefix: &str, wrap: impl Fn(&str) -> String) -> String {
 
 fn cnpg(message: &str, detail: &str) -> String {
     format!(
-        "{{\"level\":\"info\",\"ts\":\"2026-09-21T12:53:21Z\",\"logger\":\"postgres\",\"msg\":\"record\",\"logging_pod\":\"pg-1\",\
+        "{{\"level\":\"info\",\"ts\":\"2026-09-21T12:53:21Z\",\"logger\":\"postgres\",\
+         \"msg\":\"record\",\"logging_pod\":\"pg-1\",\
          \"record\":{{\"log_time\":\"2026-09-21 12:53:21.100 UTC\",\"user_name\":\"app\",\"database_name\":\"shop\",\
-         \"process_id\":\"600\",\"session_id\":\"6a1.258\",\"error_severity\":\"LOG\",\"message\":{},\"detail\":{}}}}}\n",
+         \"process_id\":\"600\",\"session_id\":\"6a1.258\",\"error_severity\":\"LOG\",\
+         \"message\":{},\"detail\":{}}}}}\n",
         quoted(message),
         quoted(detail)
     )
@@ -152,9 +154,9 @@ fn cases() -> Vec<Case> {
             name: "cri",
             log: lined(rds, |line| {
                 let (first, rest) = line.split_at(3);
-                format!("2026-09-21T12:53:21.1Z stderr P {first}\n2026-09-21T12:53:21.1Z stdout F hello\n2026-09-21T12:53:21.1Z stderr F {rest}")
-            })
-            .replace("2026-09-21T12:53:21.1Z stdout F hello\n", ""),
+                let time = "2026-09-21T12:53:21.1Z";
+                format!("{time} stderr P {first}\n{time} stderr F {rest}")
+            }),
             wrapped: "a Kubernetes container's log (CRI)",
             session: "24743",
             torn: 1,
@@ -162,7 +164,8 @@ fn cases() -> Vec<Case> {
         Case {
             name: "docker",
             log: lined(rds, |line| {
-                format!("{{\"log\":{},\"stream\":\"stderr\",\"time\":\"2026-05-02T13:00:20Z\"}}", quoted(&format!("{line}\n")))
+                let log = quoted(&format!("{line}\n"));
+                format!("{{\"log\":{log},\"stream\":\"stderr\",\"time\":\"2026-05-02T13:00:20Z\"}}")
             }),
             wrapped: "Docker's json-file",
             session: "24743",
@@ -172,7 +175,8 @@ fn cases() -> Vec<Case> {
             name: "journald",
             log: sent(&|line| {
                 format!(
-                    "{{\"__REALTIME_TIMESTAMP\":\"1795229900324000\",\"SYSLOG_IDENTIFIER\":\"postgres\",\"_PID\":\"600\",\"MESSAGE\":{}}}",
+                    "{{\"__REALTIME_TIMESTAMP\":\"1795229900324000\",\
+                     \"SYSLOG_IDENTIFIER\":\"postgres\",\"_PID\":\"600\",\"MESSAGE\":{}}}",
                     quoted(line)
                 )
             }),
@@ -290,7 +294,8 @@ fn six_translations_are_read() {
     for [log, statement, execute, detail, parameters, error, failed] in translations {
         let head = common::HEAD;
         let text = format!(
-            "{head}{log}:  {statement}SELECT a\n\tFROM t\n{head}{log}:  {execute}SELECT $1\n{head}{detail}:  {parameters}$1 = '7'\n\
+            "{head}{log}:  {statement}SELECT a\n\tFROM t\n{head}{log}:  {execute}SELECT $1\n\
+             {head}{detail}:  {parameters}$1 = '7'\n\
              {head}{error}:  no\n{head}{failed}:  SELECT b\n{}",
             common::NEXT
         );
@@ -354,6 +359,20 @@ fn more_processes_than_there_is_room_for_are_counted() {
 }
 
 #[test]
+fn whole_seconds_say_no_pause() {
+    let line = |time: &str, text: &str| format!("{time} UTC [77] LOG:  duration: 1.000 ms  statement: {text}\n");
+    let texts = [("46", "BEGIN"), ("48", "SELECT 1"), ("50", "COMMIT"), ("55", "SELECT 2")];
+    let all = |fraction: &str| {
+        let at = |second: &str| format!("2026-11-23 01:29:{second}{fraction}");
+        common::summary(&texts.iter().map(|(second, text)| line(&at(second), text)).collect::<String>())
+    };
+    let (fine, coarse) = (all(".100"), all(""));
+    assert_eq!((fine.pauses, fine.pauses_unknown, fine.transactions[0].pause_ms), (1, 0, 3998.0));
+    assert_eq!((coarse.pauses, coarse.pauses_unknown, coarse.transactions[0].pause_ms), (0, 3, 0.0));
+    assert_eq!((coarse.pause_ms, coarse.minutes.values().sum::<u64>()), (0.0, 2));
+}
+
+#[test]
 fn newest_entries_first_are_refused() {
     let entry = |second: u32| {
         format!(
@@ -369,7 +388,8 @@ fn newest_entries_first_are_refused() {
 #[test]
 fn a_format_can_be_forced() {
     assert!(LogFormat::names().all(|name| LogFormat::named(name).is_some()));
-    let log = "some\nother\nlines\n2026-05-02T13:00:20Z stderr F 2026-05-02 13:00:20.100 UTC [7] LOG:  statement: SELECT 1\n\
+    let log = "some\nother\nlines\n\
+               2026-05-02T13:00:20Z stderr F 2026-05-02 13:00:20.100 UTC [7] LOG:  statement: SELECT 1\n\
                2026-05-02T13:00:20Z stderr F 2026-05-02 13:00:20.100 UTC [7] LOG:  statement: SELECT 2\n";
     let path = std::env::temp_dir().join(format!("envelope-forced-{}", std::process::id()));
     std::fs::write(&path, log).unwrap();
@@ -430,7 +450,7 @@ fn messages(parts: &[Vec<String>]) -> Vec<(String, String)> {
 }
 
 proptest! {
-    /// What syslog cut comes out whole, or is counted; mixed, and with lines lost, no beginning of a statement comes out.
+    /// What syslog cut comes out whole, or is counted; mixed, and with lines lost, no beginning of a statement does.
     #[test]
     fn no_beginning_of_a_statement_comes_out_of_syslog(
         parts in prop::collection::vec(statement(), 1..6),
@@ -447,11 +467,16 @@ proptest! {
                 if lost == Some(at) && at + 1 < all.len() {
                     continue;
                 }
-                queues[process].push_back(format!("Dec 15 06:25:40 db1 postgres[{process}]: [{number}-{}] {}\n", at + 1, piece.replace('\t', "#011")));
+                let (at, piece) = (at + 1, piece.replace('\t', "#011"));
+                queues[process]
+                    .push_back(format!("Dec 15 06:25:40 db1 postgres[{process}]: [{number}-{at}] {piece}\n"));
             }
         }
-        for process in 0..3 {
-            queues[process].push_back(format!("Dec 15 06:25:42 db1 postgres[{process}]: [{}-1] app@shop LOG:  end\n", parts.len().saturating_sub(process).div_ceil(3) + 1));
+        for (process, queue) in queues.iter_mut().enumerate().take(3) {
+            let number = parts.len().saturating_sub(process).div_ceil(3) + 1;
+            queue.push_back(format!(
+                "Dec 15 06:25:42 db1 postgres[{process}]: [{number}-1] app@shop LOG:  end\n"
+            ));
         }
         let mut log = String::new();
         for process in order.into_iter().chain([0, 1, 2].into_iter().flat_map(|each| [each; 200])) {

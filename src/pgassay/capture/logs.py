@@ -110,6 +110,8 @@ class Summary:
     foreign: int
     torn: int
     first_unread: str
+    pauses_unknown: int = 0
+    """Pauses at whose end the time has no part of a second: none of them is in `pauses` or in a transaction."""
     wrapped: tuple[str, ...] = ()
     """What the logs were wrapped in."""
     doubtful: int = 0
@@ -272,6 +274,11 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
             f"{untimed} of {calls} calls of the log have no duration, so it tells neither their time nor the clients'"
             " pauses behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without"
             " pg_stat_statements a load without time is played by one client unless load.clients says otherwise",
+        ),
+        (
+            found.pauses_unknown > found.pauses,
+            "the log's times have whole seconds, so the clients' pauses are not known and not played; calls, durations"
+            " and rates are as logged: %m instead of %t in log_line_prefix tells pauses",
         ),
         (
             found.other_calls or found.other_transactions,
