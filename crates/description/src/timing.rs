@@ -4,7 +4,9 @@
 //! write amplification, would be as slow as one.
 
 pub use flash::timing::profiles::NAMES as PROFILES;
-use flash::timing::{Device, DiskTimes, FlashDevice, FlashProfile, GcPacing, Profile, RotatingDisk, ServiceTimes};
+use flash::timing::{
+    Device, DiskTimes, FlashDevice, FlashProfile, GcPacing, Profile, RotatingDisk, ServiceTimes, Volume, VolumeTimes,
+};
 use flash::{FlashError, Geometry};
 
 use crate::error::Refused;
@@ -95,6 +97,34 @@ table! {
     }
 }
 
+table! {
+    /// Caps and latencies of a cloud's volume.
+    VolumeTable, "timing" {
+        /// The device whose figures hold where none is given.
+        profile: String,
+        /// I/Os a second for as long as one likes.
+        iops: Figure,
+        /// I/Os a second while there are credits.
+        burst_iops: Figure,
+        /// Credits of a full bucket.
+        burst_ios: Figure,
+        /// Reads and writes together.
+        bytes_per_second: Figure,
+        /// What counts as one I/O.
+        io_bytes: FigureBytes,
+        /// A read or write that passed the caps.
+        latency_ns: Figure,
+        /// One of the few that take long.
+        tail_ns: Figure,
+        /// Their share.
+        tail_share: Share,
+        /// A flush.
+        flush_ns: Figure,
+        /// Requests on their way at once.
+        queue_depth: u32,
+    }
+}
+
 /// Lays the figures that are said over others.
 macro_rules! lay_over {
     ($table:expr, $found:expr, $($key:ident),*) => {
@@ -157,9 +187,28 @@ impl DiskTable {
     }
 }
 
-/// Whether a profile is a disk with a moving arm.
-pub fn rotates(profile: &str) -> bool {
-    matches!(Profile::named(profile), Some(Profile::Rotating(_)))
+impl VolumeTable {
+    fn lay_over(&self, found: &mut VolumeTimes) {
+        lay_over!(
+            self,
+            found,
+            iops,
+            burst_iops,
+            burst_ios,
+            bytes_per_second,
+            io_bytes,
+            latency_ns,
+            tail_ns,
+            tail_share,
+            flush_ns,
+            queue_depth
+        );
+    }
+}
+
+/// Whether a profile's times are those of flash, whose shape it brings.
+pub fn is_of_flash(profile: &str) -> bool {
+    matches!(Profile::named(profile), Some(Profile::Flash(_)))
 }
 
 /// The name of the profile that a table asks for.
@@ -176,9 +225,11 @@ pub fn profile_of(table: &Table) -> Result<&str, Refused> {
 
 /// The table with sizes as numbers; refuses keys that the profile does not have.
 pub fn plain(table: &Table) -> Result<Table, Refused> {
-    let profile = profile_of(table)?;
-    let plain = if rotates(profile) { DiskTable::parse(table)?.table() } else { TimingTable::parse(table)?.table() };
-    Ok(plain)
+    Ok(match Profile::named(profile_of(table)?) {
+        Some(Profile::Rotating(_)) => DiskTable::parse(table)?.table(),
+        Some(Profile::Volume(_)) => VolumeTable::parse(table)?.table(),
+        Some(Profile::Flash(_)) | None => TimingTable::parse(table)?.table(),
+    })
 }
 
 /// A device with its figures.
@@ -193,6 +244,7 @@ pub struct Timing {
 enum Figures {
     Flash(ServiceTimes, Geometry),
     Rotating(DiskTimes),
+    Volume(VolumeTimes),
 }
 
 impl Timing {
@@ -205,15 +257,20 @@ impl Timing {
             Some(Profile::Rotating(mut times)) => {
                 DiskTable::parse(table)?.lay_over(&mut times);
                 times.check()?;
-                if drive.kind() == Kind::Compressing {
-                    let message =
-                        format!("timing {profile} cannot be asked of a compressing drive: disks do not compress");
-                    return Err(Refused::new(message, "give it to a page-mapped one, ssd"));
-                }
                 Figures::Rotating(times)
+            }
+            Some(Profile::Volume(mut times)) => {
+                VolumeTable::parse(table)?.lay_over(&mut times);
+                times.check()?;
+                Figures::Volume(times)
             }
             None => unreachable!("profiles are known by their names"),
         };
+        if !matches!(figures, Figures::Flash(..)) && drive.kind() == Kind::Compressing {
+            let those = if matches!(figures, Figures::Volume(_)) { "volumes" } else { "disks" };
+            let message = format!("timing {profile} cannot be asked of a compressing drive: {those} do not compress");
+            return Err(Refused::new(message, "give it to a page-mapped one, ssd"));
+        }
         Ok(Self { profile, figures })
     }
 
@@ -222,14 +279,15 @@ impl Timing {
         Ok(match self.figures {
             Figures::Flash(service, geometry) => Box::new(FlashDevice::new(geometry, service)?),
             Figures::Rotating(times) => Box::new(RotatingDisk::new(times, blocks)?),
+            Figures::Volume(times) => Box::new(Volume::new(times)?),
         })
     }
 
-    /// What operations take on flash; `None` of a disk.
+    /// What operations take on flash; `None` of a disk or volume.
     pub fn service(&self) -> Option<ServiceTimes> {
         match self.figures {
             Figures::Flash(service, _) => Some(service),
-            Figures::Rotating(_) => None,
+            Figures::Rotating(_) | Figures::Volume(_) => None,
         }
     }
 }
@@ -295,6 +353,9 @@ mod tests {
         assert_eq!((service.read_ns, service.power_loss_protection), (7, true));
         let (timing, _) = parse(json!({"profile": "hdd-7200", "write_cache": false}), json!({})).unwrap();
         assert!(matches!(timing.figures, Figures::Rotating(times) if !times.write_cache));
+        let keys = json!({"profile": "volume-3000-iops-burst", "iops": 500, "burst_ios": 60_000, "io_bytes": "16kB"});
+        let Figures::Volume(times) = parse(keys, json!({})).unwrap().0.figures else { panic!("no volume") };
+        assert_eq!((times.iops, times.burst_iops, times.burst_ios, times.io_bytes), (500, 3000, 60_000, 16 << 10));
         let service = parse(json!({"write_buffer_bytes": "8MB"}), json!({})).unwrap().0.service().unwrap();
         assert_eq!(service.write_buffer_bytes, 8 << 20);
     }
@@ -312,7 +373,14 @@ mod tests {
             (json!({"write_buffer_bytes": 4096}), json!({}), "write buffer bytes"),
             (json!({"profile": "hdd-7200", "read_ns": 1}), json!({}), "read_ns"),
             (json!({"profile": "hdd-7200", "stroke_share": -0.5}), json!({}), "stroke share"),
-            (json!({"profile": "hdd-7200"}), compressing, "disks do not compress"),
+            (json!({"profile": "hdd-7200"}), compressing.clone(), "disks do not compress"),
+            (json!({"profile": "volume-3000-iops"}), compressing, "volumes do not compress"),
+            (json!({"profile": "volume-3000-iops", "iops": 0}), json!({}), "invalid iops 0: must be greater than 0"),
+            (json!({"profile": "volume-3000-iops", "bytes_per_second": 0}), json!({}), "bytes per second 0"),
+            (json!({"profile": "volume-3000-iops", "burst_ios": 9}), json!({}), "burst iops 3000: must be above iops"),
+            (json!({"profile": "volume-3000-iops", "tail_ns": 9}), json!({}), "tail ns 9"),
+            (json!({"profile": "volume-3000-iops", "read_ns": 1}), json!({}), "read_ns"),
+            (json!({"profile": "sata-ssd", "iops": 1}), json!({}), "timing has no key iops"),
             (json!([]), json!({}), "\"timing\" must be a table"),
             (json!("tlc-nvme"), json!({}), "\"timing\" must be a table"),
         ];

@@ -275,6 +275,12 @@ fn units() -> Value {
         "late_ns": "by how much answers came later than that, summed",
         "late_requests": "answers that took more than a tenth longer than asked",
         "timed_requests": "answers that were given a service time",
+        "volume_ns": "the time since a device with caps was made; it and what follows only with caps",
+        "volume_ios": "I/Os as its cap counts them",
+        "ios_limited_ns": "how long one more I/O would have waited for that cap",
+        "bytes_limited_ns": "how long one more block would have waited for the cap of throughput",
+        "without_credits_ns": "how long there was no credit for a burst; null of a device that does not burst",
+        "credits_left": "I/Os",
     })
 }
 

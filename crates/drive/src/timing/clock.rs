@@ -231,13 +231,23 @@ impl Clock {
 
     /// What is asked of the device, and how near it the answers came.
     pub fn report(&self) -> (Value, Value) {
-        let state = self.state.lock();
+        let mut state = self.state.lock();
+        state.device.advance(self.now_ns());
         let mut report = state.lateness.report();
         report["profile"] = json!(self.timing.profile);
         report["dilation"] = json!(self.dilation);
         report["stalled_writes"] = json!(state.device.stalled_writes());
         report["spun_ns"] = json!(state.spinning.spun_ns);
-        (state.lateness.sums(), report)
+        let mut sums = state.lateness.sums();
+        if let Some(limits) = state.device.limits() {
+            sums["volume_ns"] = json!(limits.elapsed_ns);
+            sums["volume_ios"] = json!(limits.ios);
+            sums["ios_limited_ns"] = json!(limits.ios_limited_ns);
+            sums["bytes_limited_ns"] = json!(limits.bytes_limited_ns);
+            sums["without_credits_ns"] = json!(limits.without_credits_ns);
+            sums["credits_left"] = json!(limits.credits_left);
+        }
+        (sums, report)
     }
 }
 

@@ -44,6 +44,23 @@ pub struct Answer {
     pub due_ns: u64,
 }
 
+/// What a device's caps did so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// The time reached.
+    pub elapsed_ns: u64,
+    /// I/Os that counted.
+    pub ios: u64,
+    /// How long one more I/O would have had to wait for the cap of I/Os.
+    pub ios_limited_ns: u64,
+    /// How long one more block would have had to wait for the cap of throughput.
+    pub bytes_limited_ns: u64,
+    /// How long there was no credit; `None` of a device that does not burst.
+    pub without_credits_ns: Option<u64>,
+    /// Credits for I/Os now; `None` likewise.
+    pub credits_left: Option<u64>,
+}
+
 /// A device against a clock that its caller has.
 pub trait Device: Send {
     /// Takes a request, at its arrival or at the time that the device has reached, whichever is later; returns its
@@ -68,4 +85,9 @@ pub trait Device: Send {
 
     /// Writes that found the buffer full.
     fn stalled_writes(&self) -> u64;
+
+    /// What its caps did; `None` of a device that has none.
+    fn limits(&self) -> Option<Limits> {
+        None
+    }
 }

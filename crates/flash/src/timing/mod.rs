@@ -16,6 +16,7 @@
 //! | what every timed device is: requests in, answers out | [`device`] |
 //! | a flash drive: link, compressor, write buffer, dies | [`flash_device`], `pipe` |
 //! | a disk with a moving arm | [`rotating`] |
+//! | a cloud's volume with caps | [`volume`] |
 //! | devices by name | [`profiles`] |
 //! | requests under way, flushes that wait | `flights`, `flushes` |
 //! | what is asked of a drive with a clock | [`simulation`] |
@@ -37,8 +38,9 @@ pub mod rotating;
 pub mod service;
 pub mod simulation;
 mod units;
+pub mod volume;
 
-pub use device::{Answer, Device, Request};
+pub use device::{Answer, Device, Limits, Request};
 pub use flash_device::FlashDevice;
 pub use latency::Latencies;
 pub use load::Load;
@@ -47,6 +49,7 @@ pub use profiles::{FlashProfile, Profile};
 pub use rotating::{DiskTimes, RotatingDisk};
 pub use service::{GcPacing, ServiceTimes};
 pub use simulation::{Arrivals, BusyTimes, Simulation, TimingReport};
+pub use volume::{Volume, VolumeTimes};
 
 #[cfg(test)]
 mod device_tests;

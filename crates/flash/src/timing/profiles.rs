@@ -1,10 +1,14 @@
 //! Devices by name, for those who do not want to describe one.
 //!
 //! Their figures are engineering values for a class of device, inside the ranges that open simulators have fitted to
-//! real drives; none is a product's.
+//! real drives; none is a product's. The caps of volumes are those that a cloud's documentation states: Amazon EBS,
+//! "Amazon EBS General Purpose SSD volumes", of gp3 (3,000 IOPS and 125 MiB/s, up to 16,000 and 1,000 MiB/s) and of gp2
+//! (3 IOPS for each GiB, bursts of 3,000 while 5.4 million credits last, 128 MiB/s up to 170 GiB). It states latencies
+//! as "single-digit milliseconds" only.
 
 use super::rotating::DiskTimes;
 use super::service::ServiceTimes;
+use super::volume::VolumeTimes;
 use crate::geometry::Geometry;
 
 /// Flash pages that a block of a plane has in a large drive: what an erase of the flash is charged for.
@@ -20,6 +24,8 @@ pub enum Profile {
     Flash(FlashProfile),
     /// A disk.
     Rotating(DiskTimes),
+    /// A cloud's volume.
+    Volume(VolumeTimes),
 }
 
 /// A flash drive's times and the shape of its flash.
@@ -32,7 +38,8 @@ pub struct FlashProfile {
 }
 
 /// All names.
-pub const NAMES: [&str; 3] = ["tlc-nvme", "sata-ssd", "hdd-7200"];
+pub const NAMES: [&str; 6] =
+    ["tlc-nvme", "sata-ssd", "hdd-7200", "volume-3000-iops", "volume-3000-iops-burst", "volume-16000-iops"];
 
 impl Profile {
     /// The device of a name; `None` if there is none.
@@ -41,6 +48,11 @@ impl Profile {
             "tlc-nvme" => Some(Self::Flash(tlc_nvme())),
             "sata-ssd" => Some(Self::Flash(sata_ssd())),
             "hdd-7200" => Some(Self::Rotating(DiskTimes::default())),
+            "volume-3000-iops" => Some(Self::Volume(VolumeTimes::default())),
+            "volume-3000-iops-burst" => Some(Self::Volume(burst_volume())),
+            "volume-16000-iops" => {
+                Some(Self::Volume(VolumeTimes { iops: 16_000, bytes_per_second: 1000 << 20, ..VolumeTimes::default() }))
+            }
             _ => None,
         }
     }
@@ -74,6 +86,11 @@ fn sata_ssd() -> FlashProfile {
         },
         geometry: shape(4, 2),
     }
+}
+
+/// A volume of 100 GiB that has saved all the credits that it can.
+fn burst_volume() -> VolumeTimes {
+    VolumeTimes { iops: 300, burst_ios: 5_400_000, bytes_per_second: 128 << 20, ..VolumeTimes::default() }
 }
 
 fn shape(channels: u32, dies_per_channel: u32) -> Geometry {
@@ -120,6 +137,7 @@ mod tests {
             match Profile::named(name).unwrap() {
                 Profile::Flash(found) => found.service.check(&found.geometry).unwrap(),
                 Profile::Rotating(times) => times.check().unwrap(),
+                Profile::Volume(times) => times.check().unwrap(),
             }
         }
         assert_eq!(Profile::named("floppy"), None);

@@ -308,11 +308,11 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     for (name, words) in names {
         module.add(name, PyTuple::new(py, words)?)?;
     }
-    let rotating = description::timing::PROFILES
+    let of_flash = description::timing::PROFILES
         .into_iter()
-        .filter(|name| description::timing::rotates(name));
+        .filter(|name| description::timing::is_of_flash(name));
     module.add(
-        "ROTATING_PROFILES",
-        PyTuple::new(py, rotating.collect::<Vec<_>>())?,
+        "FLASH_PROFILES",
+        PyTuple::new(py, of_flash.collect::<Vec<_>>())?,
     )
 }

@@ -31,12 +31,12 @@ pub struct PyFlashDrive {
     service: Option<ServiceTimes>,
 }
 
-/// What the flash of a profile takes; a disk is none.
+/// What the flash of a profile takes; a disk or volume has none.
 fn service_of(timing: &Table, flash: &mut FlashTable, py: Python<'_>) -> PyResult<ServiceTimes> {
     let found = Timing::resolve(timing, flash).map_err(|wrong| undescribed(py, wrong))?;
     found.service().ok_or_else(|| {
         let message = format!(
-            "timing {} is a disk: it can be emulated, not simulated",
+            "timing {} does not model flash: it can be emulated, not simulated",
             found.profile
         );
         undescribed(
