@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.drive_program import MIB, drive, fio, looped
 
-PROFILES = ("off", "tlc-nvme", "sata-ssd", "hdd-7200")
+PROFILES = ("off", "tlc-nvme", "sata-ssd", "hdd-7200", "volume-3000-iops", "volume-16000-iops")
 DEPTHS = (1, 8)
 SLICE_S = 3
 CAPACITY = 512 * MIB

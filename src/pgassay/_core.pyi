@@ -181,7 +181,7 @@ def read_pgbench_logs(
 __all__ += ["FlashDrive", "FlashInput", "FlashOutOfSpaceError", "FlashTrace", "flash_is_steady"]
 __all__ += ["flash_theory", "write_flash_trace"]
 __all__ += ["DRIVE_CODECS", "DRIVE_PRESETS", "DRIVE_STORES", "FLASH_KINDS", "GC_POLICIES", "GC_STREAMS"]
-__all__ += ["ROTATING_PROFILES", "TIMING_PROFILES", "DescriptionError", "DriveDescription"]
+__all__ += ["FLASH_PROFILES", "TIMING_PROFILES", "DescriptionError", "DriveDescription"]
 
 DRIVE_PRESETS: tuple[str, ...]  # names of `DriveDescription.preset`
 DRIVE_CODECS: tuple[str, ...]  # the usual ones; zstd-1 to zstd-19 and deflate-1 to deflate-12 exist
@@ -190,7 +190,7 @@ FLASH_KINDS: tuple[str, ...]
 GC_POLICIES: tuple[str, ...]
 GC_STREAMS: tuple[str, ...]
 TIMING_PROFILES: tuple[str, ...]  # devices whose service times are known by name
-ROTATING_PROFILES: tuple[str, ...]  # those of them that are disks with a moving arm
+FLASH_PROFILES: tuple[str, ...]  # those of them whose times come from flash
 
 class DescriptionError(ValueError):
     """A drive that cannot be: which key, what is wrong with its value, what is accepted. ``hint`` may be empty."""

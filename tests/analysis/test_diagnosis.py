@@ -168,3 +168,35 @@ def test_a_client_apart_takes_no_cpu_from_the_server() -> None:
     apart = diagnose(replace(beside, apart=True))
     assert apart.cause is Cause.UNDECIDED
     assert any("the server uses 50 % of 2 cores" in each.evidence for each in apart.candidates)
+
+
+def capped(**shares: float | None) -> Evidence:
+    """Backends that wait for reads all the time, on a volume."""
+    waiting = waits(data_read=0.99, on_cpu=0.01)
+    return Evidence(1000.0, waiting, costs(100.0), 4.0, 4, caps=shares, timing="drive.timing = volume-3000-iops")
+
+
+def test_a_volume_at_its_cap_stops_the_load_and_what_waits_for_it_comes_next() -> None:
+    found = diagnose(capped(iops=0.99, throughput=0.2, no_credit=None))
+    assert found.cause is Cause.DRIVE_CAP
+    said = "drive cap: stopped by the drive's IOPS (drive.timing = volume-3000-iops), 99 % of the window (next: read"
+    assert found.text.startswith(said)
+    found = diagnose(capped(iops=0.1, throughput=1.0))
+    assert "stopped by the drive's throughput (drive.timing = volume-3000-iops), 100 % of the window" in found.text
+    assert diagnose(capped(iops=0.6, throughput=0.2)).cause is Cause.READ_LATENCY, "it has something left to give"
+    assert diagnose(capped(iops=None)).cause is Cause.READ_LATENCY
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0.0, "lasted for the whole window: its speed without them was not measured"),
+        (0.4, "ran out: there were none for 40 % of the window, which is not one regime"),
+        (1.0, None),
+        (None, None),
+    ],
+)
+def test_a_bucket_that_runs_empty_or_never_does_is_said(share: float | None, said: str | None) -> None:
+    notes = [note for note in diagnose(capped(iops=0.99, no_credit=share)).missing if "credits" in note]
+    assert len(notes) == (said is not None)
+    assert said is None or said in notes[0]

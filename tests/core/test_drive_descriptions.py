@@ -120,5 +120,5 @@ def test_the_names_are_those_that_messages_list() -> None:
     for names, key in ((_core.GC_POLICIES, "policy"), (_core.GC_STREAMS, "gc_stream"), (_core.FLASH_KINDS, "kind")):
         with pytest.raises(DescriptionError, match=f"must be one of {', '.join(names)}$"):
             DriveDescription({"drive": {key: "?"}})
-    assert set(_core.ROTATING_PROFILES) < set(_core.TIMING_PROFILES)
+    assert set(_core.FLASH_PROFILES) < set(_core.TIMING_PROFILES)
     assert _core.DRIVE_PRESETS == ("ssd", "csd")

@@ -102,6 +102,20 @@ def test_a_disk_without_a_write_cache_writes_at_the_pace_of_its_platter(tmp_path
         assert spent_ns >= 9 * 60_000_000_000 // 7200
 
 
+def test_a_volume_passes_no_more_than_its_cap_and_counts_the_time_at_it(tmp_path: Path) -> None:
+    with timed(tmp_path, profile="volume-3000-iops", iops=200, latency_ns=0, tail_ns=0) as (daemon, descriptor, buffer):
+        before = daemon.ask("stats")
+        for block in range(600):
+            os.preadv(descriptor, [buffer], block % 64 * BLOCK)
+        after = daemon.ask("stats")
+    spent, ios, limited = (after[name] - before[name] for name in ("volume_ns", "volume_ios", "ios_limited_ns"))
+    assert ios >= 600
+    # One hundredth of a second's worth passes at once, and the last one may be on its way.
+    assert ios <= 200 * spent / 1e9 + 2 + 1
+    assert 0 < limited <= spent
+    assert after["without_credits_ns"] is None
+
+
 def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(tmp_path: Path) -> None:
     point, home = tmp_path / "mnt", tmp_path / "drive"
     point.mkdir()
@@ -131,6 +145,8 @@ def test_a_file_system_lives_on_a_timed_drive_over_snapshot_ageing_and_restore(t
         ({"timing": {"profile": "floppy"}}, "invalid timing profile floppy"),
         ({"timing": {"read_ns": -5}}, "invalid timing"),
         ({"timing": {"profile": "hdd-7200"}, "kind": "compressing", "codec": "zstd-1"}, "disks do not compress"),
+        ({"timing": {"profile": "volume-3000-iops", "iops": 0}}, "must be greater than 0"),
+        ({"timing": {"profile": "volume-3000-iops-burst", "iops": 3000}}, "must be above iops"),
         ({"timing": {}, "store": "null"}, "keeps nothing"),
         ({"dilation": 4}, "there are none"),
         ({"timing": {}, "dilation": 1000}, "from 1 to 100"),

@@ -139,3 +139,14 @@ def test_nand_writes_that_stand_still_leave_host_writes_as_they_are() -> None:
     counters = written("smart", 1e9, 0.0) | {"smart.capacity_bytes": 2e9, "diskstats.written_bytes": 1e9}
     assert measured("host_bytes_per_transaction", counters) == 1e8
     assert measured("drive_writes", counters) == 0.5
+
+
+def test_caps_are_shares_of_the_time_that_the_volume_counted() -> None:
+    data = {"drive.volume_us": 4e6, "drive.ios_limited_us": 3e6, "drive.bytes_limited_us": 0.0}
+    assert measured("iops_cap_share", data) == 0.75
+    assert measured("throughput_cap_share", data) == 0.0
+    assert measured("no_credit_share", data) is None, "it does not burst"
+    both = data | {"drive_wal.volume_us": 4e6, "drive_wal.ios_limited_us": 4e6, "drive_wal.without_credits_us": 1e6}
+    assert measured("iops_cap_share", both) == 1.0, "the drive that is at its cap holds up the load"
+    assert measured("no_credit_share", both) == 0.25
+    assert measured("iops_cap_share", written("drive", 1.0, 1.0)) is None

@@ -156,6 +156,7 @@ class Cause(StrEnum):
     """What keeps the transaction rate from rising; `undecided` where nothing is in full use."""
 
     CPU = "CPU"
+    DRIVE_CAP = "drive cap"
     LOCK = "lock"
     WAL_FLUSH = "WAL flush"
     READ_LATENCY = "read latency"
@@ -187,6 +188,11 @@ class Evidence:
     """Between the load's host and the server; None where there is no network between them."""
     trips: float | None = None
     """Of a transaction."""
+    caps: Mapping[str, float | None] = field(default_factory=dict)
+    """Shares of the window in which a volume's caps let nothing pass (`iops`, `throughput`), and in which it had no
+    credits for a burst (`no_credit`); None where it has no such cap."""
+    timing: str = ""
+    """What the volume is called."""
     apart: bool = False
     """Has the load's program a machine of its own, so that its CPU is not taken from the server's?"""
 
@@ -219,8 +225,11 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     waits_decide = any(each.decides for each in found)
     cpu, network = _cpu(evidence, own, waits_decide), _network(evidence, saturated, waits_decide)
     client = _client(evidence, cpu, 0.0 if network is None else network.strength)
-    found += [each for each in (cpu, network, client) if each is not None]
-    candidates = sorted(found, key=lambda each: (each.decides, each.strength), reverse=True)
+    found += [each for each in (cpu, network, client, _drive_cap(evidence)) if each is not None]
+    # What waits for a drive at its cap waits because of the cap.
+    candidates = sorted(
+        found, key=lambda each: (each.decides, each.cause is Cause.DRIVE_CAP, each.strength), reverse=True
+    )
     missing = tuple(_missing(evidence))
     deciding = [each for each in candidates if each.decides]
     if not deciding:
@@ -270,6 +279,17 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
                 )
         if said:
             yield Candidate(cause, strength, decides, tuple(said))
+
+
+def _drive_cap(evidence: Evidence) -> Candidate | None:
+    """A volume whose rate is capped by its contract; the cap that holds longer first."""
+    held = [(share, name) for name in ("iops", "throughput") if (share := evidence.caps.get(name)) is not None]
+    if not held:
+        return None
+    share, name = max(held)
+    what = "IOPS" if name == "iops" else "throughput"
+    said = f"stopped by the drive's {what} ({evidence.timing}), {per_cent(share)} of the window"
+    return Candidate(Cause.DRIVE_CAP, min(1.0, share), share >= FULL, (said,))
 
 
 def _own_cpu(evidence: Evidence) -> float | None:
@@ -348,6 +368,14 @@ def _client(evidence: Evidence, cpu: Candidate | None, on_the_way: float) -> Can
 
 
 def _missing(evidence: Evidence) -> Iterator[str]:
+    without = evidence.caps.get("no_credit")
+    if without is not None and without < SOME:
+        yield f"the credits of {evidence.timing} lasted for the whole window: its speed without them was not measured"
+    elif without is not None and without <= 1.0 - SOME:
+        yield (
+            f"the credits of {evidence.timing} ran out: there were none for {per_cent(without)} of the window, which is"
+            " not one regime; a longer warm-up or fewer credits make it one"
+        )
     if all(share is None for share in evidence.waits.values()):
         yield "waits were not sampled"
     if evidence.cores is None:

@@ -44,13 +44,20 @@ UNITS: Mapping[str, str] = {
     "late_requests": "count",
     "asked_us": "us",
     "late_us": "us",
+    "volume_us": "us",
+    "ios_limited_us": "us",
+    "bytes_limited_us": "us",
+    "without_credits_us": "us",
+    "credits_left": "count",
 }
 """Every name with its unit. `logical_bytes` is what the host has written and not trimmed, `physical_bytes` what that
 takes on flash, both with what filled an aged drive; `contents_…` is the same of what the host can read.
 `throttled_writes` and `rejected_writes` are blocks, for want of flash; `store_full_writes` are requests that the
 emulating program had no room for. `codec_cpu_us` and `cpu_us` are its own time. With service times, `asked_us` is what
 the modelled device asked for, summed over the requests, `late_us` by how much answers came later than that, and
-`late_requests` counts those that took more than a tenth longer."""
+`late_requests` counts those that took more than a tenth longer. A drive with caps has been there for `volume_us`; for
+so much of it, one more I/O would have waited for its cap of I/Os, one more block for that of throughput, and there was
+no credit for a burst (absent where the drive does not burst); `credits_left` are I/Os."""
 
 GAUGES = frozenset(
     {
@@ -61,6 +68,7 @@ GAUGES = frozenset(
         "capacity_bytes",
         "free_blocks",
         "percentage_used",
+        "credits_left",
     }
 )
 """The names that are no sums."""

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     create.add_argument("kind", metavar="KIND", help="image, ssd, csd or a description file ending in .toml")
     for level in _LEVELS:
         create.add_argument(f"--{level.replace('_', '-')}", metavar="VALUE", help=f"as drive.data.{level}")
-    create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, sata-ssd, hdd-7200, on or off")
+    create.add_argument("--timing", metavar="PROFILE", help="as drive.timing: tlc-nvme, volume-3000-iops, … or off")
     create.add_argument("--dilation", metavar="N", help="as drive.dilation: service times by a clock N times slower")
     listing = actions.add_parser("list", help="the drives, whether they are mounted, and where")
     listing.set_defaults(do=_list)

@@ -676,9 +676,10 @@ class DriveOptions(Options):
                     else "set drive.state=fresh: such a drive is taken as it is",
                 )
             timed = self.described(drive)
-            if timed is not None and timed.rotates and timed.core.kind == "compressing":
+            if timed is not None and timed.without_flash and timed.core.kind == "compressing":
                 raise UsageError(
-                    f'"drive.timing" cannot be "{timed.core.profile!s}" for a drive that compresses: disks do not',
+                    f'"drive.timing" cannot be "{timed.core.profile!s}" for a drive that compresses: disks and'
+                    " volumes do not",
                     "it applies to ssd, or another drive of kind page-mapped",
                 )
 

@@ -261,7 +261,7 @@ def _superblocks(drives: DriveOptions, needs: Needs) -> dict[Number, float | Non
     """Of an emulated drive with superblocks of a known size; a real one does not say, a profile only once attached."""
     drive = drives.data
     described = drives.described(drive)
-    if described is None or described.rotates:
+    if described is None or described.without_flash:
         return {SUPERBLOCK: None, PAGES: None}
     alone = needs if drives.wal is None else replace(needs, wal_least_bytes=0)
     capacity = closely(alone, drive.filesystem.least_bytes) if drive.scaled else drive.capacity_bytes

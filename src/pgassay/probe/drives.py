@@ -133,6 +133,16 @@ def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
     return value
 
 
+def _share_of_time(name: str, title: str, part: str) -> Cost:
+    """Of the time of a drive with caps; of two such drives, the one with the larger share: it holds up the load."""
+
+    def value(counters: Differences) -> float | None:
+        each = [quotient(counters.get(f"{source}.{part}"), counters.get(f"{source}.volume_us")) for source in _SOURCES]
+        return max((share for share in each if share is not None), default=None)
+
+    return _of_set(name, title, "share", value, better=Better.NEITHER, scale=Scale.DIFFERENCE)
+
+
 class Drives(Probe):
     """The drives that count of themselves, each as a source of its own."""
 
@@ -188,6 +198,11 @@ class Drives(Probe):
             _ratio("late_requests", "timed_requests"),
             scale=Scale.DIFFERENCE,
         ),
+        _share_of_time("iops_cap_share", "time in which a volume's cap let no further I/O pass", "ios_limited_us"),
+        _share_of_time(
+            "throughput_cap_share", "time in which a volume's cap of throughput let nothing pass", "bytes_limited_us"
+        ),
+        _share_of_time("no_credit_share", "time in which a volume had no credits for a burst", "without_credits_us"),
         _of_set(
             "physical_bytes",
             "live bytes on flash at the end",

@@ -35,6 +35,7 @@ from pgassay.report import words
 from pgassay.report.disk import is_disk
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_arm, grouped, in_order, load_level, middle
+from pgassay.study.drives import TIMING, UNTIMED
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
@@ -51,12 +52,14 @@ _COSTS = (
     "server_cpu_us_per_transaction", "client_cpu_us_per_transaction", "disk_reads_per_transaction",
     "disk_written_bytes_per_transaction", "disk_flushes_per_transaction",
 )  # fmt: skip
+_CAPS = {"iops": "iops_cap_share", "throughput": "throughput_cap_share", "no_credit": "no_credit_share"}
 _LETTERS = 90
 """Of a bottleneck with its evidence: one line of a terminal."""
 _TOLD = (
     *_RATES,
     *(f"waits_{kind}_share" for kind in _KINDS),
     *_COSTS,
+    *_CAPS.values(),
     "cpu_busy_share",
     "foreign_cpu_share",
     _TRIP,
@@ -121,6 +124,8 @@ def diagnoses(
             round_trip_us=medians.get(_TRIP),
             trips=trips_of(medians, rate),
             apart=medians.get(_APART) is not None,
+            caps={cap: medians.get(name) for cap, name in _CAPS.items()},
+            timing=f"drive.timing = {_timing(mine[0])}",
         )
         if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
             found.append(Diagnosed(*place, diagnose(evidence)))
@@ -152,6 +157,11 @@ def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:
             return None
         total += last - first + 1
     return float(total)
+
+
+def _timing(trial: TrialRecord) -> str:
+    level = trial.levels.get(TIMING)
+    return UNTIMED if level is None else level.canonical
 
 
 def _count(text: str) -> int | None:

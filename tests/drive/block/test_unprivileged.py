@@ -162,10 +162,12 @@ def test_the_root_memory_group_is_found_with_its_limit(tmp_path: Path, text: str
         ({"data": "image", "timing": "tlc-nvme"}, "kind image"),
         ({"timing": "on"}, "kind directory"),
         ({"data": "csd", "wal": "image", "timing": "sata-ssd"}, "kind image"),
-        ({"data": "csd", "timing": "hdd-7200"}, "disks do not"),
+        ({"data": "csd", "timing": "volume-3000-iops"}, "disks and volumes do not"),
+        ({"data": "directory", "timing": "volume-3000-iops"}, "kind directory"),
+        ({"data": "csd", "timing": "hdd-7200"}, "disks and volumes do not"),
         ({"data": "csd", "dilation": "4"}, "drive.timing is off"),
         ({"dilation": "4"}, "drive.timing is off"),
-        ({"data": "ssd", "wal": "csd", "timing": "hdd-7200"}, "disks do not"),
+        ({"data": "ssd", "wal": "csd", "timing": "hdd-7200"}, "disks and volumes do not"),
     ],
 )
 def test_levels_that_do_not_go_together_are_refused(wanted: dict[str, str], says: str) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay._core import DRIVE_PRESETS, ROTATING_PROFILES, DescriptionError, DriveDescription
+from pgassay._core import DRIVE_PRESETS, FLASH_PROFILES, DescriptionError, DriveDescription
 from pgassay.errors import UsageError
 from pgassay.study.drives import Role
 
@@ -23,9 +23,9 @@ class Description:
     core: DriveDescription
 
     @property
-    def rotates(self) -> bool:
-        """Whether it answers as a disk with a moving arm."""
-        return self.core.profile in ROTATING_PROFILES
+    def without_flash(self) -> bool:
+        """Whether it answers as a disk or a cloud's volume, whose times do not come from flash."""
+        return self.core.profile is not None and self.core.profile not in FLASH_PROFILES
 
     @property
     def compresses(self) -> bool:
@@ -39,7 +39,7 @@ class Description:
     @property
     def has_shape(self) -> bool:
         """Whether the size of its superblocks is settled: described, or brought by its profile of flash."""
-        return self.core.has_shape or (self.core.profile is not None and not self.rotates)
+        return self.core.has_shape or self.core.profile in FLASH_PROFILES
 
     def with_capacity(self, capacity_bytes: int) -> "Description":
         return replace(self, core=self.core.with_capacity(capacity_bytes))

@@ -306,6 +306,10 @@ _ALIASES: Mapping[str, tuple[str, float]] = {
     "free_superblocks": ("free_blocks", 1.0),
     "asked_ns": ("asked_us", 1e-3),
     "late_ns": ("late_us", 1e-3),
+    "volume_ns": ("volume_us", 1e-3),
+    "ios_limited_ns": ("ios_limited_us", 1e-3),
+    "bytes_limited_ns": ("bytes_limited_us", 1e-3),
+    "without_credits_ns": ("without_credits_us", 1e-3),
 }
 """What the daemon calls by another name or in another unit."""
 
