@@ -108,10 +108,9 @@ def test_a_volume_passes_no_more_than_its_cap_and_counts_the_time_at_it(tmp_path
         for block in range(600):
             os.preadv(descriptor, [buffer], block % 64 * BLOCK)
         after = daemon.ask("stats")
-    spent, ios, limited = (after[name] - before[name] for name in ("volume_ns", "volume_ios", "ios_limited_ns"))
-    assert ios >= 600
-    # One hundredth of a second's worth passes at once, and the last one may be on its way.
-    assert ios <= 200 * spent / 1e9 + 2 + 1
+    spent, limited = (after[name] - before[name] for name in ("volume_ns", "ios_limited_ns"))
+    # A hundredth of a second's worth passes at once; no machine is too slow for this.
+    assert 200 * spent / 1e9 + 2 >= 600
     assert 0 < limited <= spent
     assert after["without_credits_ns"] is None
 

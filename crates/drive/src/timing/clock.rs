@@ -241,7 +241,6 @@ impl Clock {
         let mut sums = state.lateness.sums();
         if let Some(limits) = state.device.limits() {
             sums["volume_ns"] = json!(limits.elapsed_ns);
-            sums["volume_ios"] = json!(limits.ios);
             sums["ios_limited_ns"] = json!(limits.ios_limited_ns);
             sums["bytes_limited_ns"] = json!(limits.bytes_limited_ns);
             sums["without_credits_ns"] = json!(limits.without_credits_ns);

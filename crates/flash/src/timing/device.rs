@@ -49,8 +49,6 @@ pub struct Answer {
 pub struct Limits {
     /// The time reached.
     pub elapsed_ns: u64,
-    /// I/Os that counted.
-    pub ios: u64,
     /// How long one more I/O would have had to wait for the cap of I/Os.
     pub ios_limited_ns: u64,
     /// How long one more block would have had to wait for the cap of throughput.

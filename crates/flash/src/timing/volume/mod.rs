@@ -124,7 +124,6 @@ pub struct Volume {
     random: Random,
     now_ns: u64,
     flights: Flights,
-    ios_passed: u64,
     ios_limited: Stretches,
     bytes_limited: Stretches,
     without_credits: Stretches,
@@ -144,7 +143,6 @@ impl Volume {
             random: Random::new(1),
             now_ns: 0,
             flights: Flights::default(),
-            ios_passed: 0,
             ios_limited: Stretches::default(),
             bytes_limited: Stretches::default(),
             without_credits: Stretches::default(),
@@ -154,7 +152,6 @@ impl Volume {
     /// When the caps have let a read or write pass.
     fn passes_ns(&mut self, arrived_ns: u64, bytes: u64) -> u64 {
         let ios = bytes.div_ceil(self.times.io_bytes).max(1);
-        self.ios_passed += ios;
         let mut passed_ns = self.ios.pass(arrived_ns, ios);
         let mut next_ns = self.ios.holds_ns(1);
         if let Some(credits) = &mut self.credits {
@@ -231,7 +228,6 @@ impl Device for Volume {
     fn limits(&self) -> Option<Limits> {
         Some(Limits {
             elapsed_ns: self.now_ns,
-            ios: self.ios_passed,
             ios_limited_ns: self.ios_limited.before(self.now_ns),
             bytes_limited_ns: self.bytes_limited.before(self.now_ns),
             without_credits_ns: self.credits.as_ref().map(|_| self.without_credits.before(self.now_ns)),
