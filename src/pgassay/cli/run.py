@@ -54,11 +54,12 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     What most runs give comes first; the rest is under headings of its own.
     """
     parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
-    add_options(parser, "--set", "--count")
+    add_options(parser, "--set")
     parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     verdicts = parser.add_argument_group("verdicts")
+    add_options(verdicts, "--count")
     verdicts.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     verdicts.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     verdicts.add_argument(
