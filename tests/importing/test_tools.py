@@ -235,3 +235,7 @@ def test_oracle_s_settings_have_no_prefix_and_its_passwords_are_not_read() -> No
     assert isinstance(reading, Reading)
     assert [run.fields["warehouses"] for run in reading.runs] == ["10", "100"]
     assert "SECRET" not in str(reading)
+
+
+def test_postgresbench_with_a_number_that_no_machine_has_is_not_read() -> None:
+    assert not is_postgresbench(f'{{"system": "one", "results": [{{"tps": 1{400 * "0"}}}]}}')

@@ -13,10 +13,9 @@ whose throughput is requests per time from the first start to the last end.
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +31,8 @@ from pgassay.importing.reader import (
     Reader,
     Reading,
     Second,
+    member,
+    number,
     response,
 )
 from pgassay.record.values import Reason
@@ -103,11 +104,10 @@ def read_summary(place: str, text: str) -> Reading | str:
         return f"is a summary of BenchBase that cannot be read: {failure}"
     if not isinstance(document, dict):
         return "is a summary of BenchBase that is not an object"
-    found = document.get("Latency Distribution")
-    latencies: Mapping[str, Any] = found if isinstance(found, dict) else {}
-    values = {name: _number(latencies.get(f"{said} Latency (microseconds)")) for name, said in _LATENCIES.items()}
+    latencies = member(document, "Latency Distribution")
+    values = {name: number(latencies.get(f"{said} Latency (microseconds)")) for name, said in _LATENCIES.items()}
     elapsed_ns, start_ms = (
-        _number(document.get(name)) for name in ("Elapsed Time (nanoseconds)", "Start timestamp (milliseconds)")
+        number(document.get(name)) for name in ("Elapsed Time (nanoseconds)", "Start timestamp (milliseconds)")
     )
     fields = {
         "database": document.get("DBMS Type"),
@@ -122,8 +122,8 @@ def read_summary(place: str, text: str) -> Reading | str:
         place=place,
         fields={name: str(value) for name, value in fields.items() if value not in (None, "")},
         responses={
-            "throughput": _number(document.get(_THROUGHPUT)),
-            "goodput": _number(document.get("Goodput (requests/second)")),
+            "throughput": number(document.get(_THROUGHPUT)),
+            "goodput": number(document.get("Goodput (requests/second)")),
             **{name: None if value is None or value < 0.0 else value / 1000.0 for name, value in values.items()},
         },
         seconds=None if elapsed_ns is None else elapsed_ns / _NS,
@@ -131,10 +131,6 @@ def read_summary(place: str, text: str) -> Reading | str:
         problems=(Reason(ABORTED, f"its final state is {state}"),) if state == "ERROR" else (),
     )
     return Reading("BenchBase", (run,), RESPONSES)
-
-
-def _number(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _course(text: str) -> tuple[Second, ...]:

@@ -42,6 +42,7 @@ from pgassay.importing.reader import (
     Reader,
     Reading,
     Second,
+    member,
     read_each,
     response,
     unwrapped,
@@ -143,14 +144,14 @@ def read_report(place: str, text: str) -> Reading | str:
     except ValueError as failure:
         return f"is a HammerDB job report that cannot be read: {failure}"
     job, asked, system, result = (
-        _part(document, name) for name in ("job", "benchmark_config", "system", "result")
+        member(document, name) for name in ("job", "benchmark_config", "system", "result")
     )  # fmt: skip
     nopm, tpm = (_number(result.get(name)) for name in ("nopm", "tpm"))
     if nopm is None or tpm is None:
         kind = str(job.get("benchmark") or "an unknown benchmark")
         return f"is a HammerDB job report of {kind} without NOPM and TPM"
     rampup, minutes = (_number(asked.get(name)) for name in ("rampup_minutes", "duration_minutes"))
-    rows = _part(document, "response_times").get("rows")
+    rows = member(document, "response_times").get("rows")
     new_order: dict[str, Any] = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
     machine = [str(system[name]) for name in ("cloud_instance", "cpumodel", "cpucount", "memory") if system.get(name)]
     fields = {
@@ -180,11 +181,6 @@ def read_report(place: str, text: str) -> Reading | str:
     return Reading("HammerDB", (run,), RESPONSES)
 
 
-def _part(document: object, name: str) -> dict[str, Any]:
-    part = document.get(name) if isinstance(document, dict) else None
-    return part if isinstance(part, dict) else {}
-
-
 def _is_new_order(row: object) -> bool:
     return isinstance(row, dict) and row.get("name") == "NEWORD"
 
@@ -199,7 +195,7 @@ def _number(value: object) -> float | None:
 
 def _points(document: object) -> Iterator[tuple[object, object]]:
     """Moment and counter of each point of the report's series of transactions."""
-    listed = _part(document, "transaction_count").get("series")
+    listed = member(document, "transaction_count").get("series")
     for series in listed if isinstance(listed, list) else ():
         points = series.get("points") if isinstance(series, dict) and series.get("metric") == "tpm" else None
         for point in points if isinstance(points, list) else ():

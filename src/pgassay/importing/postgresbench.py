@@ -6,11 +6,11 @@ Relied on: an object with `system` (text) and `results`, a list of objects with 
 `transactions` and `failed_transactions`. Other keys are passed over.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pgassay import untrusted
 from pgassay.importing.reader import (
     FAILED_TRANSACTIONS,
     FOLDER,
@@ -20,6 +20,8 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
+    member,
+    number,
     response,
 )
 from pgassay.record.values import Reason
@@ -58,13 +60,13 @@ def is_postgresbench(text: str) -> bool:
 def read_postgresbench(place: str, text: str) -> Reading:
     """The runs of one system, in the order in which they are listed."""
     document = _document(text)
-    benchmark = _part(document, "benchmark")
+    benchmark = member(document, "benchmark")
     fields = {name: str(document[name]) for name in _TOP if document.get(name) not in (None, "")}
     fields |= {name: str(benchmark[name]) for name in _BENCHMARK if benchmark.get(name) not in (None, "")}
-    instance = _part(document, "instance").get("type")
+    instance = member(document, "instance").get("type")
     if instance:
         fields["instance_type"] = str(instance)
-    planned_s = _number(benchmark.get("duration"))
+    planned_s = number(benchmark.get("duration"))
     if planned_s is not None:
         fields["duration"] = f"{planned_s:g} s"
     runs: list[ForeignRun] = []
@@ -79,8 +81,8 @@ def read_postgresbench(place: str, text: str) -> Reading:
 
 
 def _run(place: str, fields: Mapping[str, str], result: Mapping[str, Any], planned_s: float | None) -> ForeignRun:
-    responses = {each.name: _number(result.get(each.name)) for each in RESPONSES}
-    failed, done, tps = (_number(result.get(name)) for name in ("failed_transactions", "transactions", "tps"))
+    responses = {each.name: number(result.get(each.name)) for each in RESPONSES}
+    failed, done, tps = (number(result.get(name)) for name in ("failed_transactions", "transactions", "tps"))
     problems: tuple[Reason, ...] = ()
     if failed:
         problems = (Reason(FAILED_TRANSACTIONS, f"{failed:.0f} transactions failed"),)
@@ -96,15 +98,6 @@ def _run(place: str, fields: Mapping[str, str], result: Mapping[str, Any], plann
 
 def _document(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return untrusted.json(text)
+    except ValueError:
         return None
-
-
-def _part(document: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = document.get(name)
-    return part if isinstance(part, dict) else {}
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -21,7 +21,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path, PurePath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
@@ -130,6 +130,17 @@ def combine(readings: Iterable[Reading]) -> Reading:
         ordered=not several and any(reading.ordered for reading in found),
         remarks=tuple(dict.fromkeys(remark for reading in found for remark in reading.remarks)),
     )
+
+
+def member(document: object, name: str) -> dict[str, Any]:
+    """The object of that name in a JSON document; empty where there is none."""
+    found = document.get(name) if isinstance(document, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def number(value: object) -> float | None:
+    """A number of a JSON document; None for all else."""
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def response(name: str, better: Better | None = None) -> Response:
