@@ -25,6 +25,10 @@ _KINDS = {
 _TOO_DEEP = f"it is nested more than {DEPTH_MAX} deep"
 _TOO_LONG = "it has an integer of more than 64 bits"
 
+WHOLE = r"(?<!\d)\d{1,18}(?!\d)"
+REAL = r"(?<!\d)\d{1,18}(?:\.\d{1,18})?(?!\.?\d)"
+"""A number as programs print them, in a regular expression: a longer one is no number, and neither is 1.2.3."""
+
 Value = TypeVar("Value")
 
 

@@ -49,14 +49,15 @@ from pgassay.importing.reader import (
 )
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
+from pgassay.untrusted import WHOLE
 
 MAGIC = b"SQLite format 3\x00"
-_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) NOPM from (\d+) (.+?) TPM")
-_OLD_RESULT = re.compile(r"TEST RESULT : System achieved (\d+) (.+?) TPM at (\d+) NOPM")
+_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) NOPM from ({WHOLE}) (.+?) TPM")
+_OLD_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) (.+?) TPM at ({WHOLE}) NOPM")
 _MINUTES = re.compile(r"Timing test period of (\d{1,9}) in minutes")
-_USERS = re.compile(r"(\d+) (?:Active )?Virtual Users configured")
-_FAILED = re.compile(r"Vuser (\d+):FINISHED FAILED")
-_RAMPUP = re.compile(r"Beginning rampup time of (\d+) minutes")
+_USERS = re.compile(rf"({WHOLE}) (?:Active )?Virtual Users configured")
+_FAILED = re.compile(rf"Vuser ({WHOLE}):FINISHED FAILED")
+_RAMPUP = re.compile(rf"Beginning rampup time of ({WHOLE}) minutes")
 _PREFIX = r"\b(?:pg|ora|mssqls|maria|mysql|db2)_"
 _KEY = r"(?!\w*pass)(\w+)"  # no password is read
 _SET = rf"(?:{_PREFIX})?{_KEY}"  # Oracle's settings have no prefix
@@ -66,20 +67,20 @@ _PRINTED = re.compile(
 )
 """A setting as hammerdbcli says it: changed, left as it was, or in `print dict`."""
 _LINE = re.compile(
-    r"Hammerdb Log @|Vuser \d+:(?:RUNNING|Beginning rampup|Timing test period|TEST RESULT)"
-    r"|(?:\d+ (?:Active )?Virtual Users configured|TEST RESULT : System achieved \d+ .*)(?=\",?$)",
+    rf"Hammerdb Log @|Vuser {WHOLE}:(?:RUNNING|Beginning rampup|Timing test period|TEST RESULT)"
+    rf"|(?:{WHOLE} (?:Active )?Virtual Users configured|TEST RESULT : System achieved {WHOLE} .*)(?=\",?$)",
     re.M,
 )
 _MARKS = (
     Mark(re.compile(r"Hammerdb Log @")),
-    Mark(re.compile(r"Vuser \d+:Beginning rampup time")),
-    Mark(re.compile(r"Vuser \d+:Timing test period")),
-    Mark(re.compile(rf"(?:Vuser \d+:)?{_USERS.pattern}")),
-    Mark(re.compile(r"(?:Vuser \d+:)?TEST RESULT")),
+    Mark(re.compile(rf"Vuser {WHOLE}:Beginning rampup time")),
+    Mark(re.compile(rf"Vuser {WHOLE}:Timing test period")),
+    Mark(re.compile(rf"(?:Vuser {WHOLE}:)?{_USERS.pattern}")),
+    Mark(re.compile(rf"(?:Vuser {WHOLE}:)?TEST RESULT")),
 )
 REPORT = "hammerdb-job-report-v1"
 _COUNTER = "Hammerdb Transaction Counter Log @"
-_COUNTED = re.compile(r"(\d+) .+ tpm @ \w+ (\w+ +\d+ [\d:]+) \S+ (\d+)")
+_COUNTED = re.compile(rf"({WHOLE}) .+ tpm @ \w+ (\w+ +{WHOLE} [\d:]+) \S+ ({WHOLE})")
 _STEPS_MOST = 200_000_000
 """Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
 _JOBS_MOST = 100_000

@@ -38,6 +38,7 @@ from pgassay.load.pgbench.output import (
     problems_of_summary,
 )
 from pgassay.record.values import Reason
+from pgassay.untrusted import REAL
 
 _COLUMNS = 6
 """Of a log without lag and retries."""
@@ -90,7 +91,7 @@ _MARKS = (
     Mark(_LOADED, often=True),
     Mark(re.compile(r"pgbench \(")),
     Mark(re.compile(r"starting vacuum\.\.\.")),
-    Mark(re.compile(r"progress: ([\d.]+) s, "), often=True),
+    Mark(re.compile(rf"progress: ({REAL}) s, "), often=True),
     Mark(_TYPED),
     Mark(re.compile(r"tps = "), often=True),
 )

@@ -28,6 +28,7 @@ from pgassay.importing.reader import (
 from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.untrusted import REAL, WHOLE
 
 RESPONSES = (
     response("tps"),
@@ -61,7 +62,7 @@ _MARKS = (
     Mark(re.compile(r"sysbench \d+\.\d+")),
     Mark(re.compile(r"Running the test with following options:")),
     Mark(re.compile(r"Threads started!")),
-    Mark(re.compile(r"\[ *(\d+)s ?\] th(?:rea)?ds: "), often=True),
+    Mark(re.compile(rf"\[ *({WHOLE})s ?\] th(?:rea)?ds: "), often=True),
     Mark(re.compile(r"(?:SQL|OLTP test) statistics:")),
     Mark(re.compile(r"Threads fairness:")),
 )
@@ -69,7 +70,7 @@ _HEADER = re.compile(r"Running the test with following options:\n(.*?)Threads st
 _NO_SETTING = re.compile(
     r"Number of threads: |(?:Initializing )?[Rr]andom number generator|Initializing worker threads"
 )
-_RATE = re.compile(r"Target transaction rate: ([\d.]+)/sec")
+_RATE = re.compile(rf"Target transaction rate: ({REAL})/sec")
 
 
 def read_outputs(place: str, text: str) -> Reading | str:

@@ -49,6 +49,7 @@ from pgassay.load.options import CountedOptions, RatedOptions, RemoteOptions, Th
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number
+from pgassay.untrusted import REAL, WHOLE
 
 CHUNK_ROWS = 5_000
 SPECIAL_PERCENT = 1
@@ -241,26 +242,28 @@ def client_arguments(endpoint: Endpoint, options: SysbenchClientOptions, seed: i
     ]
 
 
-_THREADS = re.compile(r"^Number of threads: (\d+)$", re.MULTILINE)
-_STATEMENTS = re.compile(r"^ *(read|write|other): +(\d+)$", re.MULTILINE)
-_TRANSACTIONS = re.compile(r"^ *transactions: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
-_QUERIES = re.compile(r"^ *queries: +(\d+) +\(([\d.]+) per sec\.\)$", re.MULTILINE)
-_OLD_QUERIES = re.compile(r"^ *(?:read/write requests|other operations): +\d+ +\(([\d.]+) per sec\.\)$", re.MULTILINE)
-_IGNORED = re.compile(r"^ *(?:ignored errors|deadlocks): +(\d+) ", re.MULTILINE)
-_TIME = re.compile(r"^ *(?:total time|time elapsed): +([\d.]+)s$", re.MULTILINE)
-_LATENCY = re.compile(
-    r"^ *(min|avg|max|(?:approx\. +)?(\d+)(?:st|nd|rd|th)? percentile): +([\d.]+) *(ms|s)?$", re.MULTILINE
+_THREADS = re.compile(rf"^Number of threads: ({WHOLE})$", re.MULTILINE)
+_STATEMENTS = re.compile(rf"^ *(read|write|other): +({WHOLE})$", re.MULTILINE)
+_TRANSACTIONS = re.compile(rf"^ *transactions: +({WHOLE}) +\(({REAL}) per sec\.\)$", re.MULTILINE)
+_QUERIES = re.compile(rf"^ *queries: +({WHOLE}) +\(({REAL}) per sec\.\)$", re.MULTILINE)
+_OLD_QUERIES = re.compile(
+    rf"^ *(?:read/write requests|other operations): +{WHOLE} +\(({REAL}) per sec\.\)$", re.MULTILINE
 )
-_BUCKET = re.compile(r"^ +([\d.]+) \|\**\s+(\d+)$", re.MULTILINE)
+_IGNORED = re.compile(rf"^ *(?:ignored errors|deadlocks): +({WHOLE}) ", re.MULTILINE)
+_TIME = re.compile(rf"^ *(?:total time|time elapsed): +({REAL})s$", re.MULTILINE)
+_LATENCY = re.compile(
+    rf"^ *(min|avg|max|(?:approx\. +)?({WHOLE})(?:st|nd|rd|th)? percentile): +({REAL}) *(ms|s)?$", re.MULTILINE
+)
+_BUCKET = re.compile(rf"^ +({REAL}) \|\**\s+({WHOLE})$", re.MULTILINE)
 _FATAL = re.compile(r"^FATAL: (.*)$", re.MULTILINE)
 _SECOND = re.compile(
-    r"^\[ (\d+)s \] thds: \d+ tps: ([\d.]+) qps: ([\d.]+) \(r/w/o: [\d.]+/([\d.]+)/[\d.]+\)"
-    r" lat \(ms,(\d+)%\): ([\d.]+) err/s:? ([\d.]+)",
+    rf"^\[ ({WHOLE})s \] thds: {WHOLE} tps: ({REAL}) qps: ({REAL}) \(r/w/o: {REAL}/({REAL})/{REAL}\)"
+    rf" lat \(ms,({WHOLE})%\): ({REAL}) err/s:? ({REAL})",
     re.MULTILINE,
 )
 _OLD_SECOND = re.compile(
-    r"^\[ *(\d+)s\] threads: \d+, tps: ([\d.]+), reads(?:/s)?: ([\d.]+), writes(?:/s)?: ([\d.]+),"
-    r" response time: ([\d.]+)ms \((\d+)%\)(?:, errors: ([\d.]+))?",
+    rf"^\[ *({WHOLE})s\] threads: {WHOLE}, tps: ({REAL}), reads(?:/s)?: ({REAL}), writes(?:/s)?: ({REAL}),"
+    rf" response time: ({REAL})ms \(({WHOLE})%\)(?:, errors: ({REAL}))?",
     re.MULTILINE,
 )
 _NAMES = {"min": "latency_min_ms", "avg": "latency_ms", "max": "latency_max_ms"}

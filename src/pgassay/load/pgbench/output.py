@@ -37,6 +37,7 @@ from pgassay.load.options import JOBS
 from pgassay.load.pgbench.options import BUILTINS, OURS, PgbenchOptions, Script, show_scripts
 from pgassay.load.responses import IMPOSSIBLE, IMPOSSIBLE_US, QUANTILES
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.untrusted import REAL, WHOLE
 
 
 @dataclass(frozen=True)
@@ -83,38 +84,37 @@ class Summary:
     scripts: tuple[ScriptSummary, ...] = field(default=())
 
 
-_NUMBER = r"\d+(?:\.\d+)?"
 _LINES = (
     r"transaction type: (?P<transaction_type>.+)",
-    r"scaling factor: (?P<scale>\d+)",
+    rf"scaling factor: (?P<scale>{WHOLE})",
     r"query mode: (?P<protocol>simple|extended|prepared)",
-    r"number of clients: (?P<clients>\d+)",
-    r"number of threads: (?P<threads>\d+)",
-    r"maximum number of tries: (?P<max_tries>\d+)",
-    r"duration: (?P<duration_s>\d+) s",
-    r"number of transactions per client: (?P<transactions_per_client>\d+)",
-    r"number of transactions actually processed: (?P<processed>\d+)(?:/(?P<due>\d+))?",
-    r"number of failed transactions: (?P<failed>\d+) \(.*\)",
-    r"number of transactions retried: (?P<retried>\d+) \(.*\)",
-    r"total number of retries: (?P<retries>\d+)",
-    r"number of transactions skipped: (?P<skipped>\d+) \(.*\)",
-    r"number of transactions above the .+ ms latency limit: (?P<late>\d+)/\d+ \(.*\)",
-    rf"latency average(?: =|:) (?P<latency_ms>{_NUMBER}) ms(?: \(including failures\))?",
-    rf"latency stddev(?: =|:) (?P<latency_stddev_ms>{_NUMBER}) ms",
-    rf"rate limit schedule lag: avg (?P<schedule_lag_ms>{_NUMBER}) \(max (?P<schedule_lag_max_ms>{_NUMBER})\) ms",
-    rf"initial connection time = (?P<initial_connection_ms>{_NUMBER}) ms",
-    rf"average connection time = (?P<reconnection_ms>{_NUMBER}) ms",
-    rf"tps = (?P<tps>{_NUMBER}) \((?:without initial connection time|excluding connections establishing"
+    rf"number of clients: (?P<clients>{WHOLE})",
+    rf"number of threads: (?P<threads>{WHOLE})",
+    rf"maximum number of tries: (?P<max_tries>{WHOLE})",
+    rf"duration: (?P<duration_s>{WHOLE}) s",
+    rf"number of transactions per client: (?P<transactions_per_client>{WHOLE})",
+    rf"number of transactions actually processed: (?P<processed>{WHOLE})(?:/(?P<due>{WHOLE}))?",
+    rf"number of failed transactions: (?P<failed>{WHOLE}) \(.*\)",
+    rf"number of transactions retried: (?P<retried>{WHOLE}) \(.*\)",
+    rf"total number of retries: (?P<retries>{WHOLE})",
+    rf"number of transactions skipped: (?P<skipped>{WHOLE}) \(.*\)",
+    rf"number of transactions above the .+ ms latency limit: (?P<late>{WHOLE})/{WHOLE} \(.*\)",
+    rf"latency average(?: =|:) (?P<latency_ms>{REAL}) ms(?: \(including failures\))?",
+    rf"latency stddev(?: =|:) (?P<latency_stddev_ms>{REAL}) ms",
+    rf"rate limit schedule lag: avg (?P<schedule_lag_ms>{REAL}) \(max (?P<schedule_lag_max_ms>{REAL})\) ms",
+    rf"initial connection time = (?P<initial_connection_ms>{REAL}) ms",
+    rf"average connection time = (?P<reconnection_ms>{REAL}) ms",
+    rf"tps = (?P<tps>{REAL}) \((?:without initial connection time|excluding connections establishing"
     r"|including reconnection times)\)",
 )
 _REQUIRED = ("transaction_type", "scale", "protocol", "clients", "threads", "processed")
 _SCRIPT_LINES = (
-    r" - weight: (?P<weight>\d+) \(.*\)",
-    rf" - (?P<transactions>\d+) transactions \(.* of total, tps = (?P<tps>{_NUMBER})\)",
-    rf" - number of transactions actually processed: (?P<transactions>\d+) \(tps = (?P<tps>{_NUMBER})\)",
-    rf" - latency average = (?P<latency_ms>{_NUMBER}) ms",
+    rf" - weight: (?P<weight>{WHOLE}) \(.*\)",
+    rf" - (?P<transactions>{WHOLE}) transactions \(.* of total, tps = (?P<tps>{REAL})\)",
+    rf" - number of transactions actually processed: (?P<transactions>{WHOLE}) \(tps = (?P<tps>{REAL})\)",
+    rf" - latency average = (?P<latency_ms>{REAL}) ms",
 )
-_SCRIPT_HEAD = re.compile(r"SQL script \d+: (.+)")
+_SCRIPT_HEAD = re.compile(rf"SQL script {WHOLE}: (.+)")
 
 
 def parse_summary(text: str) -> Summary:
@@ -162,12 +162,13 @@ def _unrecognised(why: str) -> LoadError:
     )
 
 
-_REAL = r"(-?nan|-?NaN|\d+(?:\.\d+)?)"
+_LATENCY = rf"(-?nan|-?NaN|{REAL})"
 _PROGRESS = re.compile(
-    rf"progress: {_REAL} s, {_REAL} tps, lat {_REAL} ms stddev {_REAL}"
-    rf"(?:, (\d+) failed)?(?:, lag {_REAL} ms)?(?:, (\d+) skipped)?(?:, (\d+) retried, (\d+) retries)?"
+    rf"progress: {_LATENCY} s, {_LATENCY} tps, lat {_LATENCY} ms stddev {_LATENCY}"
+    rf"(?:, ({WHOLE}) failed)?(?:, lag {_LATENCY} ms)?(?:, ({WHOLE}) skipped)?"
+    rf"(?:, ({WHOLE}) retried, ({WHOLE}) retries)?"
 )
-_ABORTED = re.compile(r"(?:pgbench: error: )?[Cc]lient \d+ (?:script \d+ )?aborted.*")
+_ABORTED = re.compile(rf"(?:pgbench: error: )?[Cc]lient {WHOLE} (?:script {WHOLE} )?aborted.*")
 _GIVEN_UP = re.compile(r"(?:pgbench: (?:error|fatal): )?Run was aborted.*")
 """Before 12 without the program's name."""
 _WRONG = re.compile(r"pgbench: (?:error|fatal): .*")
