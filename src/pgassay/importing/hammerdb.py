@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import untrusted
+from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -41,7 +42,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     member,
     read_each,
     response,
@@ -203,11 +203,11 @@ def _points(document: object) -> Iterator[tuple[object, object]]:
                 yield point.get("timestamp"), point.get("value")
 
 
-def _course(points: Iterable[tuple[object, object]], rampup: float | None, minutes: float | None) -> tuple[Second, ...]:
+def _course(points: Iterable[tuple[object, object]], rampup: float | None, minutes: float | None) -> tuple[Sample, ...]:
     """The counter's values within the timed minutes, per second; none where these are not known."""
     if rampup is None or minutes is None:
         return ()
-    found: list[Second] = []
+    found: list[Sample] = []
     first: datetime | None = None
     for at, counted in points:
         value = _number(counted)
@@ -219,7 +219,7 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
             continue
         if value is not None and 0.0 < offset_s <= 60.0 * minutes:
             at_ns = round(offset_s * 1e9)
-            found.append(Second(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
+            found.append(Sample(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
     return tuple(found)
 
 

@@ -24,9 +24,10 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.analysis.benchmark import NAMES, Length, fell_short_of
+from pgassay.bench.counters import Sample
 from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
-from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of
+from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, levels_of
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
@@ -178,7 +179,7 @@ def _joined(rows: Sequence[ForeignRun]) -> ForeignRun:
         second=None,
         problems=tuple(dict.fromkeys(problem for row in rows for problem in row.problems)),
         series=tuple(
-            Second(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
+            Sample(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
             for moment, row in zip(moments, rows, strict=True)
             for name, value in row.responses.items()
         ),

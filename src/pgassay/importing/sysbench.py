@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -20,7 +21,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     read_each,
     response,
     unwrapped,
@@ -161,9 +161,9 @@ def _statements(totals: summary.Totals) -> str:
     return f"{' and '.join(kinds) or 'neither reads nor writes'}, {'several' if several else 'one'} a transaction"
 
 
-def _series(text: str) -> tuple[Second, ...]:
+def _series(text: str) -> tuple[Sample, ...]:
     """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
     return tuple(
-        Second(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
+        Sample(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
         for each in summary.parse_seconds(text)
     )
