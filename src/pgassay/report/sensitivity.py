@@ -5,7 +5,7 @@ spreads against the baseline.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -54,16 +54,7 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
-    plain = [
-        {
-            **check.effect.place._asdict(),
-            "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
-            "bootstrap": check.bootstrap and asdict(check.bootstrap),
-            "instability": check.instability and asdict(check.instability),
-        }
-        for check in found
-    ]
-    yield Values({"beside": {"comparisons": plain}})
+    yield Values({"beside": {"comparisons": [{**vars(each), "effect": each.effect.place} for each in found]}})
     if not found:
         return
     kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
