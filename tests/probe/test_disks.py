@@ -1,7 +1,4 @@
-"""From a directory to its device: partitions know their disk, mounts are found innermost first, tmpfs has none.
-
-What a control group has read and written, in both versions; silent where nobody counts.
-"""
+"""From a directory to its device: partitions know their disk, mounts are found innermost first, tmpfs has none."""
 
 import os
 from pathlib import Path
@@ -9,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.probe.disks import Device, Diskstats, device_under, mount_source
+from pgassay.probe.registry import Probes
 from pgassay.testing.fakes import FakeClock
 
 MOUNTINFO = """\

@@ -33,7 +33,7 @@ def test_cores_gives_fits_waits_and_what_stops_it(journey: Place) -> None:
     assert curve["condition"] == "load.script=select-only"
     law, kink = curve["universal_scalability_law"], curve["kink"]
     assert 0 < law["rate"]["low"] < law["rate"]["value"] < law["rate"]["high"]
-    assert law["measured"] == 5
+    assert law["measured_clients"] == 5
     assert kink["gain"]["low"] <= kink["gain"]["value"] <= kink["gain"]["high"]
     told = journey.pgassay("diagnose", str(journey.runs / "cores"), "--json")
     assert told.returncode == 0, told.stderr

@@ -77,7 +77,11 @@ def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     with paused():
         found = side_by_side([Findings(open_run(path)) for path in paths])
     if arguments.json:
-        print(to_json({"format": 1, **vars(found)}))
+        facts = {
+            part: [{"name": name, "values": values} for name, values in each.items()]
+            for part, each in (("hosts", found.hosts), ("studies", found.studies))
+        }
+        print(to_json({"format": 1, **vars(found), **facts}))
     else:
         print(text(found, everything=arguments.verbose), end="")
     return SUCCESS

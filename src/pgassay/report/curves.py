@@ -217,9 +217,13 @@ def _fit_values(found: Scaling) -> dict[str, Any]:
     return {
         "treatment": found.treatment,
         "condition": found.condition,
-        "kink": kink and {**vars(kink), "seen": kink.seen, "located": kink.located},
+        "kink": kink and {**vars(kink), "clients": kink.at, "seen": kink.seen, "located": kink.located},
         "universal_scalability_law": law
-        and {**{name: each for name, each in vars(law).items() if name != "region"}, "peak_seen": law.peak_seen},
+        and {
+            **{name: each for name, each in vars(law).items() if name != "region"},
+            "peak_seen": law.peak_seen,
+            "measured_clients": law.measured,
+        },
     }
 
 

@@ -21,7 +21,7 @@ from pgassay.report import seconds, turns, words
 from pgassay.report.answer import joined, phrase_of
 from pgassay.report.colours import INK
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
-from pgassay.report.trials import grouped, measured
+from pgassay.report.trials import grouped
 from pgassay.study.drives import dilation
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
@@ -143,9 +143,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 def summary(findings: "Findings", response: Response) -> Table:
     """The published form of one response: average, deviation, least, median, greatest and number of trials."""
-    primary = response.name == findings.study.primary
+    primary, every = response.name == findings.study.primary, findings.summaries(response)
     rows = []
-    for row in measured(findings.summaries(response), primary=primary):
+    for row in every if primary else [row for row in every if row.n] or every:
         place = row.place.name
         baseline = " (baseline)" if row.treatment and row.treatment == findings.baseline else ""
         average, stdev, *cells = words.quantities((row.avg, row.stdev, row.min, row.median, row.max), response)

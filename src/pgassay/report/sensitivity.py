@@ -54,7 +54,8 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
-    yield Values({"beside": {"comparisons": [{**vars(each), "effect": each.effect.place} for each in found]}})
+    plain = [{**each.effect.place._asdict(), **vars(each), "effect": each.effect.estimate} for each in found]
+    yield Values({"beside": {"comparisons": plain}})
     if not found:
         return
     kinds = {each.effect.place: each.verdict.kind for each in findings.verdicts}
