@@ -152,7 +152,8 @@ def read_report(place: str, text: str) -> Reading | str:
         return f"is a HammerDB job report of {kind} without NOPM and TPM"
     rampup, minutes = (_number(asked.get(name)) for name in ("rampup_minutes", "duration_minutes"))
     rows = member(document, "response_times").get("rows")
-    new_order: dict[str, Any] = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
+    named = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    new_order: dict[str, Any] = next((row for row in named if row.get("name") == "NEWORD"), {})
     machine = [str(system[name]) for name in ("cloud_instance", "cpumodel", "cpucount", "memory") if system.get(name)]
     fields = {
         "database": job.get("database_display") or job.get("database"),
@@ -179,10 +180,6 @@ def read_report(place: str, text: str) -> Reading | str:
         series=_course(_points(document), rampup, minutes),
     )
     return Reading("HammerDB", (run,), RESPONSES)
-
-
-def _is_new_order(row: object) -> bool:
-    return isinstance(row, dict) and row.get("name") == "NEWORD"
 
 
 def _number(value: object) -> float | None:

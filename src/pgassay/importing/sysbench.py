@@ -82,7 +82,8 @@ def read_outputs(place: str, text: str) -> Reading | str:
         nonlocal loaded
         found = read_sysbench(where, part)
         if isinstance(found, Reading) and loaded:
-            found = replace(found, runs=tuple(_after_load(run) for run in found.runs))
+            runs = (replace(run, fields={**run.fields, "after_load": "yes"}) for run in found.runs)
+            found = replace(found, runs=tuple(runs))
         loaded = isinstance(found, str) and _LOADED.search(part) is not None
         return found
 
@@ -90,10 +91,6 @@ def read_outputs(place: str, text: str) -> Reading | str:
 
 
 _LOADED = re.compile(r"^(?:Creating table '|Inserting \d+ records into )", re.MULTILINE)
-
-
-def _after_load(run: ForeignRun) -> ForeignRun:
-    return replace(run, fields={**run.fields, "after_load": "yes"})
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:

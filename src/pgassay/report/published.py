@@ -527,7 +527,20 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         }
         for row, own in findings.once(measured_rows)
     ]
-    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": rows_here})
+    claims = [
+        {
+            "text": each.claim.text,
+            "source": each.claim.source,
+            "mark": each.mark,
+            "found": each.text,
+            "magnitude": each.claim.magnitude,
+            "low": each.claim.low,
+            "high": each.claim.high,
+            "why": each.why,
+        }
+        for each in findings.claims
+    ]
+    yield Values({"claims": claims, "published": rows_here})
     differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
     yield Sentences((_chosen_here(findings), differs), small=True)
     if study.published:
@@ -549,19 +562,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
     here = "here" if study.model is None else f"here, {study.model.label}"
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
-
-
-def _claim_values(judged: ClaimJudgement) -> dict[str, object]:
-    return {
-        "text": judged.claim.text,
-        "source": judged.claim.source,
-        "mark": judged.mark,
-        "found": judged.text,
-        "magnitude": judged.claim.magnitude,
-        "low": judged.claim.low,
-        "high": judged.claim.high,
-        "why": judged.why,
-    }
 
 
 SECTION = Section("published", "Published figures", _describe, link="Published figures")
