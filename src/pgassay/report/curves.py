@@ -217,14 +217,16 @@ def _fit_values(found: Scaling) -> dict[str, Any]:
     return {
         "treatment": found.treatment,
         "condition": found.condition,
-        "kink": kink and {**vars(kink), "clients": kink.at, "seen": kink.seen, "located": kink.located},
-        "universal_scalability_law": law
-        and {
-            **{name: each for name, each in vars(law).items() if name != "region"},
-            "peak_seen": law.peak_seen,
-            "measured_clients": law.measured,
+        "kink": kink and {
+            "seen": kink.seen, "located": kink.located, "clients": kink.at, "gain": kink.gain, "slope": kink.slope,
+            "misfit": kink.misfit, "level": kink.level,
         },
-    }
+        "universal_scalability_law": law and {
+            "rate": law.rate, "contention": law.contention, "coherency": law.coherency,
+            "peak_clients": law.peak_clients, "peak": law.peak, "peak_seen": law.peak_seen,
+            "measured_clients": law.measured, "misfit": law.misfit, "level": law.level,
+        },
+    }  # fmt: skip
 
 
 FITS = Section("fits", "Scaling with clients", _fits, secondary=True)

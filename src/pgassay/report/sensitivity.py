@@ -54,7 +54,13 @@ def checks(findings: "Findings") -> tuple[Check, ...]:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
-    plain = [{**each.effect.place._asdict(), **vars(each), "effect": each.effect.estimate} for each in found]
+    plain = [
+        {
+            **each.effect.place._asdict(), "hodges_lehmann": each.hodges_lehmann, "bootstrap": each.bootstrap,
+            "instability": each.instability,
+        }
+        for each in found
+    ]  # fmt: skip
     yield Values({"beside": {"comparisons": plain}})
     if not found:
         return
