@@ -9,32 +9,27 @@ from pgassay.analysis.disk_caches import cliff, reread, too_fast
 
 
 def test_flash_answers_are_not_suspected() -> None:
-    assert too_fast([0.085, 0.090, 0.082]) is None
-    assert too_fast([]) is None
-    assert too_fast([float("nan"), 0.0]) is None
+    assert not too_fast([0.085, 0.090, 0.082])
+    assert not too_fast([])
+    assert not too_fast([float("nan"), 0.0])
 
 
 def test_memory_answers_sooner_than_flash_can() -> None:
-    sign = too_fast([0.012, 0.011, 0.200])
-    assert sign is not None
-    assert (sign.code, "12 µs" in sign.text) == ("too_fast", True)
+    assert "12 µs" in too_fast([0.012, 0.011, 0.200])
 
 
 def test_a_region_that_gets_faster_is_cached() -> None:
-    sign = reread([4.0, 4.4, 3.8, 4.1])
-    assert sign is not None
-    assert sign.code == "reread"
-    assert "4.1 times as fast" in sign.text
+    assert "4.1 times as fast" in reread([4.0, 4.4, 3.8, 4.1])
 
 
 @pytest.mark.parametrize("speedups", [[1.02, 0.99, 1.0], [1.5], [], [1.1, 3.0], [float("nan"), 4.0]])
 def test_noise_one_trial_and_a_wide_interval_are_no_sign(speedups: list[float]) -> None:
-    assert reread(speedups) is None
+    assert not reread(speedups)
 
 
 def test_a_drive_without_a_cache_is_seldom_suspected() -> None:
     rng = np.random.default_rng(2)
-    suspected = sum(reread(np.exp(rng.normal(0.0, 0.1, 5)).tolist()) is not None for _ in range(500))
+    suspected = sum(reread(np.exp(rng.normal(0.0, 0.1, 5)).tolist()) != "" for _ in range(500))
     assert suspected == 0
 
 

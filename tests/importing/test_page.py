@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.importing.files import read_files
-from pgassay.importing.page import parts_of
+from pgassay.importing.files import parts_of, read_files
 from pgassay.importing.reader import Options, Reading, Roles
 from tests.importing.made import SAMPLES, pgbench
 

@@ -12,8 +12,7 @@ from pgassay.record.errors import RecordError
 from pgassay.record.export import write_cacheprobe_csv
 from pgassay.record.reading import Run
 from pgassay.report import page, text
-from pgassay.report.cache import SECTION, CacheFindings
-from pgassay.report.charts import box_of
+from pgassay.report.cache import SECTION, CacheFindings, box_of
 from pgassay.report.findings import Findings
 from pgassay.report.section import Surface
 from pgassay.testing import planted
@@ -88,7 +87,7 @@ def test_the_order_that_was_kept_and_what_the_costs_are_of_is_said(run: Run) -> 
 def test_the_page_has_its_figures(run: Run) -> None:
     findings = Findings(run)
     written = page.html(findings, page.chapters(findings))
-    for name in ("cache-idx1", "cache-seq", "cache-idx2", "cache-residency"):
+    for name in ("cache-idx1", "cache-seq", "cache-idx2"):
         assert f'id="{name}"' in written
 
 

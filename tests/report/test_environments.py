@@ -45,7 +45,7 @@ def test_a_run_against_itself_cannot_be_told_apart(runs: tuple[Path, Path, Path]
     differences = [each for row in found.rows for each in row.differences if each is not None]
     assert len(differences) == len(found.rows) == 16
     assert not any(each.told_apart for each in differences)
-    assert found.hosts == ()
+    assert found.hosts == {}
 
 
 def test_the_hosts_of_one_fleet_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

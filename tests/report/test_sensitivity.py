@@ -54,9 +54,9 @@ def test_curves_have_a_band_and_a_figure(findings: Findings) -> None:
 
 
 def test_the_processors_bound_it_and_the_rest_is_not_available(findings: Findings) -> None:
-    found = next(each for each in bounded(findings) if each.covariate == EIGHT)
-    assert [each.per_s for each in found.bounds.bounds] == [pytest.approx(PROCESSORS * 1e6 / CPU_US)]
-    assert any("WAL" in reason and "not known" in reason for reason in found.bounds.left_out)
+    found = next(each for place, each in bounded(findings).items() if place.covariate == EIGHT)
+    assert [each.per_s for each in found.bounds] == [pytest.approx(PROCESSORS * 1e6 / CPU_US)]
+    assert any("WAL" in reason and "not known" in reason for reason in found.left_out)
 
 
 def test_capacities_follow_the_control_group_and_never_guess() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.probe import Probe, Target
 from pgassay.host.clock import SystemClock
-from pgassay.probe.disks import Device, Diskstats, GroupIo
+from pgassay.probe.disks import Device, Diskstats
 from pgassay.probe.procfs import MachineReader, ProcessIo, ProcessTree
 from pgassay.probe.registry import PROBES, Probes
 from pgassay.testing import real
@@ -44,11 +44,10 @@ class TestRealReaders(ReaderContract):
             ProcessIo("process_io", NO_PROCESS, clock),
             MachineReader(clock, proc=gone, cpus=gone),
             Diskstats("diskstats", Device("1:1", "gone", "1:1"), clock, sys=gone),
-            GroupIo(NO_PROCESS, Device("1:1", "gone", "1:1"), clock, root=gone),
         )
         with real.server() as (server, directory):
             working = Probes().open(Target(server, directory, clock))
-            # pg_stat_io is there from 16 on only; the group of a plain session keeps no account of its I/O.
-            yield Readers(clock, working, orphaned, sparse=("io", "cgroup_io"))
+            # pg_stat_io is there from 16 on only.
+            yield Readers(clock, working, orphaned, sparse=("io",))
             for reader in working:
                 reader.close()

@@ -24,49 +24,37 @@ LEAST = 2
 """Trials that a ratio's interval needs."""
 
 
-@dataclass(frozen=True)
-class Sign:
-    """A sign that a cache answered. `code` is `too_fast` or `reread`; the text is a sentence with the numbers."""
-
-    code: str
-    text: str
-
-
-def too_fast(median_latencies_ms: Sequence[float]) -> Sign | None:
-    """A sign where half of the direct reads were faster than flash; None where there is none.
+def too_fast(median_latencies_ms: Sequence[float]) -> str:
+    """A sentence where half of the direct reads were faster than flash; else empty.
 
     `median_latencies_ms` has one number a trial: the median latency of direct reads at depth 1 with one thread.
     """
     usable = [value for value in median_latencies_ms if isfinite(value) and value > 0.0]
-    if not usable:
-        return None
-    middle = float(np.median(usable))
+    middle = float(np.median(usable)) if usable else FLASH_READ_MS
     if middle >= FLASH_READ_MS:
-        return None
-    return Sign(
-        "too_fast",
+        return ""
+    return (
         f"half of the direct reads were answered within {middle * 1e3:.0f} µs, sooner than any NAND flash can "
         f"({FLASH_READ_MS * 1e3:.0f} µs): memory beneath the guest answers (a hypervisor's or a controller's cache), "
-        "or media other than flash",
+        "or media other than flash"
     )
 
 
-def reread(speedups: Sequence[float]) -> Sign | None:
-    """A sign where reading again is faster (at 95 %); None where it is not shown, and below two trials.
+def reread(speedups: Sequence[float]) -> str:
+    """A sentence where reading again is faster (at 95 %); empty where it is not shown, and below two trials.
 
     `speedups` has one ratio a trial: rate of reading one small region again and again ÷ rate of reading fresh blocks.
     """
     logs = np.asarray([log(value) for value in speedups if isfinite(value) and value > 0.0])
     if len(logs) < LEAST:
-        return None
+        return ""
     half = fixed_critical(len(logs), 1.0 - LEVEL) * float(logs.std(ddof=1)) / sqrt(len(logs))
     middle, low = exp(float(logs.mean())), exp(float(logs.mean()) - half)
     if low < SPEEDUP_LEAST:
-        return None
-    return Sign(
-        "reread",
+        return ""
+    return (
         f"a small region read again is {middle:.1f} times as fast as fresh blocks (at least {low:.1f} times): a cache "
-        "beneath the guest serves what was read before",
+        "beneath the guest serves what was read before"
     )
 
 

@@ -584,15 +584,10 @@ def too_few(benchmark: Benchmark) -> Iterator[Finding]:
 
 def below_resolution(benchmark: Benchmark) -> Iterator[Finding]:
     """Differences from the baseline (or the first treatment) that the runs cannot tell from none: Welch's interval."""
-    baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
-    arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
     vague = []
-    pairs = 0
-    for (treatment, condition), arm in arms.items():
-        if treatment == baseline or (baseline, condition) not in arms:
-            continue
-        pairs += 1
-        mine, base = _logs(benchmark, arm), _logs(benchmark, arms[baseline, condition])
+    pairs = _pairs(benchmark)
+    for arm, against in pairs:
+        mine, base = _logs(benchmark, arm), _logs(benchmark, against)
         if len(mine) < LEAST_FOR_SPREAD or len(base) < LEAST_FOR_SPREAD:
             continue
         effect, half = mean(mine) - mean(base), _half_width(mine, base)
@@ -606,9 +601,20 @@ def below_resolution(benchmark: Benchmark) -> Iterator[Finding]:
         Severity.WARNING,
         "differences are smaller than these runs can show",
         remedy="report the interval, and run more blocks before a winner is named",
-        evidence=f"{len(vague)} of {pairs} comparisons; the largest: {arm} differs by {percent(effect)}, "
+        evidence=f"{len(vague)} of {len(pairs)} comparisons; the largest: {arm} differs by {percent(effect)}, "
         f"its 95 % interval is ±{percent(half)}",
     )
+
+
+def _pairs(benchmark: Benchmark) -> list[tuple[str, str]]:
+    """Each arm with the baseline's (or the first treatment's) of its condition, where there is one."""
+    baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
+    arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
+    return [
+        (arm, arms[baseline, condition])
+        for (treatment, condition), arm in arms.items()
+        if treatment != baseline and (baseline, condition) in arms
+    ]
 
 
 def _logs(benchmark: Benchmark, treatment: str) -> list[float]:
@@ -737,28 +743,16 @@ class Needed:
 
 def needed(benchmark: Benchmark) -> tuple[Needed, ...]:
     """For each difference from the baseline the least n whose interval, ± t × s × sqrt(2 / n), leaves out no effect."""
-    baseline = benchmark.baseline or (benchmark.runs[0].treatment if benchmark.runs else "")
-    arms = {(runs[0].treatment, runs[0].condition): arm for arm, runs in benchmark.groups.items()}
     pooled = _spread(benchmark)
     spread = USUAL_SPREAD if pooled is None else pooled
     found = []
-    for (treatment, condition), arm in arms.items():
-        mine, base = _logs(benchmark, arm), _logs(benchmark, arms.get((baseline, condition), arm))
-        if treatment == baseline or (baseline, condition) not in arms or not mine or not base:
-            continue
-        effect = mean(mine) - mean(base)
-        runs = next((n for n in range(2, NEEDED_MOST + 1) if log1p(_resolution(spread, n)) <= abs(effect)), None)
-        found.append(
-            Needed(
-                arm,
-                arms[baseline, condition],
-                exp(effect) - 1.0,
-                spread,
-                known=pooled is not None,
-                there=min(len(mine), len(base)),
-                runs=runs if effect else None,
-            )
-        )
+    for arm, against in _pairs(benchmark):
+        mine, base = _logs(benchmark, arm), _logs(benchmark, against)
+        if mine and base:
+            effect, there = mean(mine) - mean(base), min(len(mine), len(base))
+            runs = next((n for n in range(2, NEEDED_MOST + 1) if log1p(_resolution(spread, n)) <= abs(effect)), None)
+            known, share = pooled is not None, exp(effect) - 1.0
+            found.append(Needed(arm, against, share, spread, known, there, runs if effect else None))
     return tuple(found)
 
 

@@ -15,7 +15,6 @@ from functools import lru_cache
 from math import inf, nan, sqrt
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL, Floats, fixed_critical
@@ -53,7 +52,7 @@ def hodges_lehmann(effect: Effect) -> RobustEstimate | None:
     n = len(values)
     if n == 0:
         return None
-    first, second = _pairs(n)
+    first, second = np.triu_indices(n)  # every pair of blocks, each with itself too: the Walsh averages
     rank, attained = _rank(n)
     last = len(first) - 1
     places = (rank, last // 2, last - last // 2, last - rank)
@@ -118,12 +117,6 @@ def _bootstrap_method(blocks: int) -> str:
 def _contrasts(effect: Effect) -> Floats:
     values = np.asarray([value for _, value in effect.contrasts], dtype=np.float64)
     return np.log(values) if effect.scale is Scale.RATIO else values
-
-
-@lru_cache(maxsize=4)
-def _pairs(blocks: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Every pair of blocks, each with itself too: the Walsh averages."""
-    return np.triu_indices(blocks)
 
 
 @lru_cache(maxsize=1024)

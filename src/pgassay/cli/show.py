@@ -7,7 +7,6 @@ hosts; of one run of a fleet `--by-host` compares the hosts.
 import argparse
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,7 +77,11 @@ def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     with paused():
         found = side_by_side([Findings(open_run(path)) for path in paths])
     if arguments.json:
-        print(to_json({"format": 1, **asdict(found)}))
+        facts = {
+            part: [{"name": name, "values": values} for name, values in each.items()]
+            for part, each in (("hosts", found.hosts), ("studies", found.studies))
+        }
+        print(to_json({"format": 1, **vars(found), **facts}))
     else:
         print(text(found, everything=arguments.verbose), end="")
     return SUCCESS
@@ -94,9 +97,9 @@ def text(found: "SideBySide", *, everything: bool) -> str:
     for title, facts in (("What differs in the hosts", found.hosts), ("What was held differently", found.studies)):
         if facts:
             lines.append(title)
-            for fact in facts:
-                values = ["not recorded" if value is None else str(value) for value in fact.values]
-                lines.append(f"  {fact.name}: {' | '.join(values)}")
+            for name, values in facts.items():
+                said = ("not recorded" if value is None else str(value) for value in values)
+                lines.append(f"  {name}: {' | '.join(said)}")
             lines.append("")
     if not found.hosts:
         lines += ["the records show no difference between the hosts", ""]

@@ -32,68 +32,45 @@ class Rule:
     """What must hold where it is valid."""
 
 
-RULES: tuple[Rule, ...] = (
-    Rule("server.checkpoint_*", alternating=_MINUTES),
-    Rule("server.max_wal_size", alternating=_MINUTES),
-    Rule("server.min_wal_size", alternating=_MINUTES),
-    Rule("server.autovacuum*", alternating=_MINUTES),
-    Rule("server.vacuum_*", alternating=_MINUTES),
-    Rule("server.bgwriter_*", alternating=_BY_CLOCK),
-    Rule("server.archive_*", alternating=_BY_CLOCK),
-    Rule("server.idle_session_timeout", alternating="ends connections that stand still between slices"),
-    Rule("server.shared_buffers", alternating=_CACHES),
-    Rule("server.huge_page*", alternating="huge pages that one server has taken are missing to the other"),
-    Rule("server.*", note="settings of the CPU path, the planner, the WAL and commits; also wal_compression"),
-    Rule("table.fillfactor", note="at the age that the data have (load.age)"),
-    Rule("table.*.fillfactor", note="at the age that the data have (load.age)"),
-    Rule("index.fillfactor", note="at the age that the data have (load.age)"),
-    Rule("schema.change", note="memory must hold the data of all servers of a block"),
-    Rule("init.copy_*", note="memory must hold the data of all servers of a block"),
-    Rule("init.data_checksums"),
-    Rule("init.wal_segment_size", alternating="a WAL file of many megabytes is made at once and can outlast a slice"),
-    Rule("build.*", note="memory must hold all servers of a block"),
-    Rule("postgres.version", note="memory must hold all servers of a block"),
-    Rule("drive.*", alternating=_DRIVE),
-    Rule("host.*", alternating=_MACHINE),
-    Rule("load.driver", alternating="the servers of a block are compared under one load"),
-    Rule("load.age", note="all levels are prepared beforehand"),
-    Rule("load.row_*", note="memory must hold the data of all servers of a block"),
-    Rule("load.scale", note="memory must hold the data of all servers of a block"),
-    Rule("load.warehouses", note="memory must hold the data of all servers of a block"),
-    Rule("load.init", note="memory must hold the data of all servers of a block"),
-    Rule("load.rate", alternating="what waits at the end of a slice is not carried into the next one"),
-    Rule("load.cache", alternating=_WINDOW),
-    Rule("load.checkpoint", alternating=_WINDOW),
-    Rule("load.duration", alternating=_WINDOW),
-    Rule("load.warmup", alternating=_WINDOW),
-    Rule("load.transactions", alternating=_WINDOW),
-    Rule("load.count", alternating=_WINDOW),
-    Rule("load.cuts", alternating=_WINDOW),
-    Rule("load.recovery", alternating=_WINDOW),
-    Rule("load.recovery_limit", alternating=_WINDOW),
-    Rule("load.vacuum", alternating=_WINDOW),
-    Rule("load.page_space", alternating=_WINDOW),
-    Rule("load.compressibility", alternating=_WINDOW),
-    Rule("load.maintenance", alternating=_WINDOW),
-    Rule("load.yardstick", alternating=_WINDOW),
-    Rule("load.host", note="a worker reaches the servers of a block by a port each, and none of its threads is paired"),
-    Rule("load.keep_log", alternating=_WINDOW),
-    *(
-        Rule(f"load.{name}")
-        for name in ("clients", "cores", "jobs", "latency_limit", "max_tries", "protocol", "script", "variables")
+_MEMORY = "memory must hold the data of all servers of a block"
+_RULES = (
+    ("server.checkpoint_* server.max_wal_size server.min_wal_size server.autovacuum* server.vacuum_*", _MINUTES, ""),
+    ("server.bgwriter_* server.archive_*", _BY_CLOCK, ""),
+    ("server.idle_session_timeout", "ends connections that stand still between slices", ""),
+    ("server.shared_buffers", _CACHES, ""),
+    ("server.huge_page*", "huge pages that one server has taken are missing to the other", ""),
+    ("server.*", "", "settings of the CPU path, the planner, the WAL and commits; also wal_compression"),
+    ("table.fillfactor table.*.fillfactor index.fillfactor", "", "at the age that the data have (load.age)"),
+    ("schema.change init.copy_*", "", _MEMORY),
+    ("init.data_checksums", "", ""),
+    ("init.wal_segment_size", "a WAL file of many megabytes is made at once and can outlast a slice", ""),
+    ("build.* postgres.version", "", "memory must hold all servers of a block"),
+    ("drive.*", _DRIVE, ""),
+    ("host.*", _MACHINE, ""),
+    ("load.driver", "the servers of a block are compared under one load", ""),
+    ("load.age", "", "all levels are prepared beforehand"),
+    ("load.row_* load.scale load.warehouses load.init", "", _MEMORY),
+    ("load.rate", "what waits at the end of a slice is not carried into the next one", ""),
+    (
+        "load.cache load.checkpoint load.duration load.warmup load.transactions load.count load.cuts load.recovery"
+        " load.recovery_limit load.vacuum load.page_space load.compressibility load.maintenance load.yardstick",
+        _WINDOW, "",
     ),
-    *(
-        Rule(f"load.{name}", alternating=_LOG)
-        for name in ("log", "log_prefix", "log_database", "speed", "sessions", "failures")
+    ("load.host", "", "a worker reaches the servers of a block by a port each, and none of its threads is paired"),
+    ("load.keep_log", _WINDOW, ""),
+    (
+        "load.clients load.cores load.jobs load.latency_limit load.max_tries load.protocol load.script load.variables",
+        "", "",
     ),
-    *(
-        Rule(f"load.{name}", alternating=_OTHER_LOAD)
-        for name in (
-            "depth", "direct", "distribution", "engine", "file_size", "io_size", "lua", "method", "pattern", "probes",
-            "rows", "scenario", "secondary_index", "size", "tables", "threads", "tool",
-        )
+    ("load.log load.log_prefix load.log_database load.speed load.sessions load.failures", _LOG, ""),
+    (
+        "load.depth load.direct load.distribution load.engine load.file_size load.io_size load.lua load.method"
+        " load.pattern load.probes load.rows load.scenario load.secondary_index load.size load.tables load.threads"
+        " load.tool",
+        _OTHER_LOAD, "",
     ),
 )  # fmt: skip
+RULES = tuple(Rule(pattern, refusal, note) for patterns, refusal, note in _RULES for pattern in patterns.split())
 """The first that fits a factor's name decides."""
 
 

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay import untrusted
+from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -30,7 +31,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     member,
     number,
     response,
@@ -133,7 +133,7 @@ def read_summary(place: str, text: str) -> Reading | str:
     return Reading("BenchBase", (run,), RESPONSES)
 
 
-def _course(text: str) -> tuple[Second, ...]:
+def _course(text: str) -> tuple[Sample, ...]:
     """The throughput of each whole interval; the last one is cut short."""
     lines = text.splitlines()
     column = lines[0].split(",").index(_THROUGHPUT)
@@ -144,7 +144,7 @@ def _course(text: str) -> tuple[Second, ...]:
             rows.append((float(cells[0]), float(cells[column])))
         except (ValueError, IndexError):
             return ()
-    return tuple(Second(round(at * _NS), round(at * _NS), "BenchBase", "tps", "1/s", value) for at, value in rows)
+    return tuple(Sample(round(at * _NS), round(at * _NS), "BenchBase", "tps", "1/s", value) for at, value in rows)
 
 
 def read_raw(place: str, file: ForeignFile) -> Reading | str:
@@ -182,14 +182,14 @@ def read_raw(place: str, file: ForeignFile) -> Reading | str:
     return Reading("BenchBase requests", (run,), RESPONSES, remarks=(remark,))
 
 
-def _seconds(ended_s: npt.NDArray[np.float64], begin_s: float) -> tuple[Second, ...]:
+def _seconds(ended_s: npt.NDArray[np.float64], begin_s: float) -> tuple[Sample, ...]:
     """Requests that ended in each whole second, the first left out; none where the length cannot be a run's."""
     whole = int(ended_s.max())
     if whole > _SECONDS_MOST:
         return ()
     counts = np.bincount(ended_s.astype(np.int64), minlength=whole + 1)
     return tuple(
-        Second(at * _NS, round((begin_s + at) * _NS), "BenchBase", "tps", "1/s", float(counts[at]))
+        Sample(at * _NS, round((begin_s + at) * _NS), "BenchBase", "tps", "1/s", float(counts[at]))
         for at in range(1, whole)
     )
 

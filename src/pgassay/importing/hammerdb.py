@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import untrusted
+from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -41,7 +42,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     member,
     read_each,
     response,
@@ -153,7 +153,8 @@ def read_report(place: str, text: str) -> Reading | str:
         return f"is a HammerDB job report of {kind} without NOPM and TPM"
     rampup, minutes = (_number(asked.get(name)) for name in ("rampup_minutes", "duration_minutes"))
     rows = member(document, "response_times").get("rows")
-    new_order: dict[str, Any] = next((row for row in rows if _is_new_order(row)), {}) if isinstance(rows, list) else {}
+    named = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    new_order: dict[str, Any] = next((row for row in named if row.get("name") == "NEWORD"), {})
     machine = [str(system[name]) for name in ("cloud_instance", "cpumodel", "cpucount", "memory") if system.get(name)]
     fields = {
         "database": job.get("database_display") or job.get("database"),
@@ -182,10 +183,6 @@ def read_report(place: str, text: str) -> Reading | str:
     return Reading("HammerDB", (run,), RESPONSES)
 
 
-def _is_new_order(row: object) -> bool:
-    return isinstance(row, dict) and row.get("name") == "NEWORD"
-
-
 def _number(value: object) -> float | None:
     """A number, also as text; a database and a report may hold anything in any place."""
     try:
@@ -204,11 +201,11 @@ def _points(document: object) -> Iterator[tuple[object, object]]:
                 yield point.get("timestamp"), point.get("value")
 
 
-def _course(points: Iterable[tuple[object, object]], rampup: float | None, minutes: float | None) -> tuple[Second, ...]:
+def _course(points: Iterable[tuple[object, object]], rampup: float | None, minutes: float | None) -> tuple[Sample, ...]:
     """The counter's values within the timed minutes, per second; none where these are not known."""
     if rampup is None or minutes is None:
         return ()
-    found: list[Second] = []
+    found: list[Sample] = []
     first: datetime | None = None
     for at, counted in points:
         value = _number(counted)
@@ -220,7 +217,7 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
             continue
         if value is not None and 0.0 < offset_s <= 60.0 * minutes:
             at_ns = round(offset_s * 1e9)
-            found.append(Second(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
+            found.append(Sample(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
     return tuple(found)
 
 

@@ -24,11 +24,11 @@ from typing import Any
 
 from pgassay import __version__
 from pgassay.analysis.benchmark import NAMES, Length, fell_short_of
+from pgassay.bench.counters import Sample
 from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
-from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of
+from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, levels_of
 from pgassay.record.directory import RunDirectory
-from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
 from pgassay.record.linted import SAID
 from pgassay.record.values import NO_VALUE, SHORT, UNKNOWN_TIME_NS, LevelRecord, Reason, TrialRecord
@@ -178,7 +178,7 @@ def _joined(rows: Sequence[ForeignRun]) -> ForeignRun:
         second=None,
         problems=tuple(dict.fromkeys(problem for row in rows for problem in row.problems)),
         series=tuple(
-            Second(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
+            Sample(round(moment * _NS), round(moment * _NS), "imported", name, "", value)
             for moment, row in zip(moments, rows, strict=True)
             for name, value in row.responses.items()
         ),
@@ -220,36 +220,6 @@ class Imported:
         return tuple(each for each in self.placed if not each.counts)
 
 
-@dataclass(frozen=True)
-class Source:
-    """Where the runs came from: files as named, their format, what was left out, what a reader must know.
-
-    `ordered` says that the trials' numbers follow the order in which the runs ran, `numbered` that the source numbers
-    its repetitions, so that an arm's runs ran in the order of their blocks.
-    """
-
-    files: tuple[str, ...]
-    kind: str
-    ordered: bool
-    left_out: tuple[tuple[str, str], ...]
-    remarks: tuple[str, ...]
-    numbered: bool = False
-
-    def facts(self) -> dict[str, Any]:
-        """What `host.json` keeps of it, under the key `IMPORTED`."""
-        return {
-            IMPORTED: {
-                "label": LABEL,
-                "imported_from": list(self.files),
-                "format": self.kind,
-                "order_known": self.ordered,
-                "repetitions_numbered": self.numbered,
-                "left_out": [{"place": place, "reason": reason} for place, reason in self.left_out],
-                "remarks": list(self.remarks),
-            }
-        }
-
-
 def import_files(
     paths: Sequence[Path], options: Options, question: Question, run: Path, command: Sequence[str]
 ) -> Imported:
@@ -267,14 +237,16 @@ def import_files(
         runs = join_seconds(runs, roles)
     placed = place(runs, roles, primary)
     numbers, rule = assign_blocks(placed, roles.block)
-    source = Source(
-        files=tuple(map(str, paths)),
-        kind=reading.kind,
-        ordered=ordered,
-        left_out=tuple((each.place, each.reason) for each in reading.left_out),
-        remarks=(*remarks, rule.value),
-        numbered=rule is BlockRule.NUMBERED,
-    )
+    remarks = (*remarks, rule.value)
+    source = {
+        "label": LABEL,
+        "imported_from": [str(path) for path in paths],
+        "format": reading.kind,
+        "order_known": ordered,  # trials' numbers follow the order in which the runs ran
+        "repetitions_numbered": rule is BlockRule.NUMBERED,  # so an arm's runs ran in the order of their blocks
+        "left_out": [{"place": each.place, "reason": each.reason} for each in reading.left_out],
+        "remarks": list(remarks),
+    }
     measured = {name for each in placed for name, value in each.run.responses.items() if value is not None}
     try:
         made = study_document(
@@ -289,10 +261,11 @@ def import_files(
         )
         parse_recorded("imported", made)  # a resolution or a name that no report could read is refused now
     except UsageError as error:
-        if not source.left_out:
+        if not reading.left_out:
             raise
         # what was left out may be what is missing
-        raise UsageError(error.message, f"{error.hint}; left out: {first_reasons(source.left_out)}") from None
+        lost = first_reasons((each.place, each.reason) for each in reading.left_out)
+        raise UsageError(error.message, f"{error.hint}; left out: {lost}") from None
     study = document.write(made, f"The study that these runs answer, as far as their source says; {LABEL}.")
     run.parent.mkdir(parents=True, exist_ok=True)
     header = RunHeader(
@@ -303,21 +276,13 @@ def import_files(
         command=tuple(command),
         program_version=__version__,
     )
-    write_run(run, header, study, source, list(zip(numbers, placed, strict=True)))
-    return Imported(run, reading.kind, placed, reading.left_out, source.remarks)
-
-
-def write_run(
-    path: Path, header: RunHeader, study_toml: str, source: Source, placed: Sequence[tuple[int, Placed]],
-    disk: Disk | None = None,
-) -> None:  # fmt: skip
-    with RunDirectory.create(path, header, study_toml, source.facts(), disk) as run:
-        for number, (block, each) in enumerate(placed, start=1):
-            staging = run.begin_trial(number, {"imported_from": each.run.place})
-            run.commit_trial(staging, trial_of(number, block, each), each.run.series)
-        files = source.files
-        named = ", ".join(files) if len(files) <= 3 else f"{files[0]} and {len(files) - 1} more"
-        run.finish(f"{LABEL}: {len(placed)} runs from {named}")
+    with RunDirectory.create(run, header, study, {IMPORTED: source}) as made_run:
+        for number, (block, each) in enumerate(zip(numbers, placed, strict=True), start=1):
+            staging = made_run.begin_trial(number, {"imported_from": each.run.place})
+            made_run.commit_trial(staging, trial_of(number, block, each), each.run.series)
+        files = ", ".join(map(str, paths)) if len(paths) <= 3 else f"{paths[0]} and {len(paths) - 1} more"
+        made_run.finish(f"{LABEL}: {len(placed)} runs from {files}")
+    return Imported(run, reading.kind, placed, reading.left_out, remarks)
 
 
 def trial_of(number: int, block: int, each: Placed) -> TrialRecord:

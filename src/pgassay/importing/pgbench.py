@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
+from pgassay.bench.counters import Sample
 from pgassay.errors import PgassayError
 from pgassay.importing.reader import (
     ABORTED,
@@ -21,7 +22,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     read_each,
     unwrapped,
 )
@@ -252,19 +252,19 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
     return {**found, "rate_limited": "no" if said.schedule_lag_ms is None else "yes"}
 
 
-def _progress(text: str) -> tuple[Second, ...]:
+def _progress(text: str) -> tuple[Sample, ...]:
     return tuple(
-        Second(round(each.elapsed_s * _NS), round(each.elapsed_s * _NS), "pgbench", "tps", "1/s", each.tps)
+        Sample(round(each.elapsed_s * _NS), round(each.elapsed_s * _NS), "pgbench", "tps", "1/s", each.tps)
         for each in parse_progress(text)
     )
 
 
-def _seconds(log: PgbenchLog) -> tuple[Second, ...]:
+def _seconds(log: PgbenchLog) -> tuple[Sample, ...]:
     """Whole seconds of the log, the first and last left out as they are cut short."""
     columns = log.series.columns()
     rows = range(1, len(log.series) - 1)
     return tuple(
-        Second(
+        Sample(
             round(columns["offset_s"][row] * _NS), int(columns["wall_ns"][row]), "pgbench", "tps", "1/s",
             float(columns["transactions"][row]),
         )

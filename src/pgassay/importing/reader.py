@@ -24,6 +24,7 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from pgassay import untrusted
+from pgassay.bench.counters import Sample
 from pgassay.errors import UsageError
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
@@ -51,18 +52,6 @@ _KNOWN: tuple[tuple[str, str, str, Better], ...] = (
 
 
 @dataclass(frozen=True)
-class Second:
-    """One value of a run's own series: a row as `record.series` takes it."""
-
-    monotonic_ns: int
-    wall_ns: int
-    source: str
-    name: str
-    unit: str
-    value: float | None
-
-
-@dataclass(frozen=True)
 class ForeignRun:
     """One run as its source gives it.
 
@@ -80,7 +69,7 @@ class ForeignRun:
     started_s: float | None = None
     second: float | None = None
     problems: tuple[Reason, ...] = ()
-    series: tuple[Second, ...] = ()
+    series: tuple[Sample, ...] = ()
 
 
 @dataclass(frozen=True)

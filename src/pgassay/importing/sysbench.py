@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -20,7 +21,6 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    Second,
     read_each,
     response,
     unwrapped,
@@ -83,7 +83,8 @@ def read_outputs(place: str, text: str) -> Reading | str:
         nonlocal loaded
         found = read_sysbench(where, part)
         if isinstance(found, Reading) and loaded:
-            found = replace(found, runs=tuple(_after_load(run) for run in found.runs))
+            runs = (replace(run, fields={**run.fields, "after_load": "yes"}) for run in found.runs)
+            found = replace(found, runs=tuple(runs))
         loaded = isinstance(found, str) and _LOADED.search(part) is not None
         return found
 
@@ -91,10 +92,6 @@ def read_outputs(place: str, text: str) -> Reading | str:
 
 
 _LOADED = re.compile(r"^(?:Creating table '|Inserting \d+ records into )", re.MULTILINE)
-
-
-def _after_load(run: ForeignRun) -> ForeignRun:
-    return replace(run, fields={**run.fields, "after_load": "yes"})
 
 
 def read_sysbench(place: str, text: str) -> Reading | str:
@@ -162,9 +159,9 @@ def _statements(totals: summary.Totals) -> str:
     return f"{' and '.join(kinds) or 'neither reads nor writes'}, {'several' if several else 'one'} a transaction"
 
 
-def _series(text: str) -> tuple[Second, ...]:
+def _series(text: str) -> tuple[Sample, ...]:
     """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
     return tuple(
-        Second(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
+        Sample(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
         for each in summary.parse_seconds(text)
     )

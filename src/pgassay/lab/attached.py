@@ -51,7 +51,7 @@ NO_FILES = "the server's files are not ours"
 
 DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
-_MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
+_MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "machine"}
 """Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
 _DRIVE = "drive."
 _NO_ROOM_KNOWN = 1 << 62
@@ -283,7 +283,7 @@ class AttachedBench(Workbench):
         facts = self._attached.facts
         if not facts.here:
             return sorted(_MACHINE)
-        return [] if facts.data_directory is not None else ["cgroup_io", "diskstats", "diskstats_wal"]
+        return [] if facts.data_directory is not None else ["diskstats", "diskstats_wal"]
 
 
 def refusals(resolved: ResolvedStudy) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The block devices under the data and the WAL: reads, writes, bytes, flushes, times, and what the server's group did.
+"""The block devices under the data and the WAL: reads, writes, bytes, flushes, times.
 
 The device that is counted is the one the file system sits on: a partition, btrfs' anonymous device, loop and
 device-mapper are found by /proc/self/mountinfo and /sys/dev/block. Flushes are counted by whole disks only, so a
@@ -6,13 +6,13 @@ partition names its disk too.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.places import parse_mountinfo, parse_mounts
+from pgassay.bench.places import parse_mountinfo
 from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
 from pgassay.bench.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
@@ -115,64 +115,6 @@ class Diskstats(FileReader):
         return parse_device_stat(text) if text else dict.fromkeys(_DISK_UNITS)
 
 
-_GROUP_METERS = tuple(
-    Meter(name, unit)
-    for name, unit in (("reads", "count"), ("read_bytes", "bytes"), ("writes", "count"), ("written_bytes", "bytes"))
-)
-_V2 = {"rios": "reads", "rbytes": "read_bytes", "wios": "writes", "wbytes": "written_bytes"}
-_V1 = {
-    "blkio.throttle.io_serviced_recursive": {"Read": "reads", "Write": "writes"},
-    "blkio.throttle.io_service_bytes_recursive": {"Read": "read_bytes", "Write": "written_bytes"},
-}
-
-
-class GroupIo(FileReader):
-    """What the control group of process `pid` (looked up once) read from and wrote to the disk of one device.
-
-    Version 2's io.stat, or version 1's blkio files. The group is the one that the server was started in: of a service
-    or a session, or its own with `host.memory`, so others may be counted too. None where nobody counts (the kernel's
-    "Control Group v2", IO; "Block IO Controller").
-    """
-
-    per_second = False
-    """A group may hold others, so its seconds explain nothing."""
-    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"cgroup_io": _GROUP_METERS}
-
-    def __init__(self, pid: int, device: Device, clock: Clock, *, root: Path = Path("/")) -> None:
-        self._groups = tuple(_groups(pid, root))
-        self._number = device.disk
-        self._clock = clock
-
-    def read(self) -> tuple[Reading, ...]:
-        """None for a device that the group's files do not list."""
-        now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        values: dict[str, float | None] = {meter.name: None for meter in _GROUP_METERS}
-        for group in self._groups:
-            for line in (read_text(group / "io.stat") or "").splitlines():
-                # `254:0 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`
-                number, *words = line.split() or [""]
-                pairs = [word.partition("=") for word in words if number == self._number]
-                values |= {_V2[key]: float(value) for key, _, value in pairs if key in _V2}
-            for file, names in _V1.items():
-                for line in (read_text(group / file) or "").splitlines():  # `254:0 Read 4096`
-                    match line.split():
-                        case [number, kind, value] if number == self._number and kind in names:
-                            values[names[kind]] = float(value)
-        return (Reading("cgroup_io", *now, values),)
-
-
-def _groups(pid: int, root: Path) -> Iterator[Path]:
-    """The group in each hierarchy that may count I/O, by /proc/PID/cgroup and /proc/mounts."""
-    mounts = parse_mounts(read_text(root / "proc/mounts") or "")
-    for line in (read_text(root / f"proc/{pid}/cgroup") or "").split("\n"):
-        number, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        for where, kind, options in mounts:
-            is_v1 = kind == "cgroup" and "blkio" in controllers.split(",") and "blkio" in options
-            if is_v1 or (kind == "cgroup2" and number == "0"):
-                yield root / where.lstrip("/") / path.lstrip("/")
-
-
 OWN_WRITES_MAX = 2.0
 """Our own writes may at most double on their way to the device before they are attributed to another program."""
 
@@ -252,21 +194,6 @@ class Disks(Probe):
         if wal is not None and wal != data:
             found.append(Diskstats(f"{self.name}_wal", wal, target.clock))
         return found
-
-
-class ServerGroup(Probe):
-    """The server's control group on the data's device; it yields no cost, for a group may hold others."""
-
-    name = "cgroup_io"
-    summary = "reads and writes of the server's control group at the data's device"
-    meters = GroupIo.meters
-
-    def unavailable(self, target: Target) -> str | None:
-        return None if device_under(target.directory) else "no block device lies under the data directory"
-
-    def readers(self, target: Target) -> Sequence[Reader]:
-        data = device_under(target.directory)
-        return (GroupIo(target.server.postmaster_pid, data, target.clock),) if data is not None else ()
 
 
 def _wal_device(directory: Path) -> Device | None:

@@ -13,7 +13,7 @@ from pgassay.bench.counters import Reading
 from pgassay.bench.errors import QueryError
 from pgassay.bench.probe import Differences, Probe, Reader, Target
 from pgassay.bench.running import Clock
-from pgassay.probe.disks import Disks, ServerGroup
+from pgassay.probe.disks import Disks
 from pgassay.probe.drives import Drives
 from pgassay.probe.procfs import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
 from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Waits, Wal
@@ -30,7 +30,6 @@ PROBES: tuple[Probe, ...] = (
     ServerFiles(),
     LabFiles(),
     Disks(),
-    ServerGroup(),
     Io(),
     Drives(),
     Sizes(),

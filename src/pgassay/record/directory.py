@@ -75,14 +75,6 @@ class Recovery:
     abandoned: tuple[str, ...] = ()
     former_owner: str = ""
 
-    def as_data(self) -> dict[str, Any]:
-        return {
-            "torn_bytes": self.torn_bytes,
-            "adopted": list(self.adopted),
-            "abandoned": list(self.abandoned),
-            "former_owner": self.former_owner,
-        }
-
 
 def recover(disk: Disk, run: Path, journal: Journal, torn_bytes: int, former_owner: str) -> Recovery:
     """Put the run in order; the journal's torn end is cut off already."""
@@ -324,7 +316,7 @@ class RunDirectory:
 
     def resumed(self, data: Mapping[str, Any] | None = None) -> None:
         """Journal that the run goes on, with what recovery found."""
-        self.journal.append(Kind.RESUMED, {**self.recovery.as_data(), **(data or {})})
+        self.journal.append(Kind.RESUMED, {**asdict(self.recovery), **(data or {})})
 
     def extend(self, extended: Extended) -> None:
         """Journal that the run goes on beyond its end, before anything is decided by it."""

@@ -45,7 +45,11 @@ def rows(run: Run) -> Iterator[list[Cell]]:
             *(*_place(trial).values(), *((trial.host,) if hosts else ())),
             *(trial.status.value, "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)),
             *(_utc(trial.started_wall_ns), _utc(trial.finished_wall_ns), trial.seed),
-            *(cell for name in levels for cell in _level(trial, name)),
+            *(
+                cell
+                for level in map(trial.levels.get, levels)
+                for cell in ((None, None) if level is None else (level.typed, level.read_back))
+            ),
             *(trial.responses.get(name) for name in responses),
         ]
 
@@ -55,13 +59,7 @@ def write_csv(run: Run, file: TextIO) -> None:
 
 
 def _place(trial: TrialRecord) -> dict[str, str | int]:
-    return dict(
-        zip(
-            _PLACE,
-            (trial.number, trial.block, trial.attempt, trial.treatment, trial.condition, trial.covariate),
-            strict=True,
-        )
-    )
+    return {name: getattr(trial, name) for name in _PLACE}
 
 
 def _responses(run: Run) -> list[str]:
@@ -133,11 +131,6 @@ def _escaped(text: str, *, quote: bool) -> str:
     """Backslashes and line ends, and in a label's value quotes, as the format wants them."""
     text = visible(text).replace("\\", r"\\").replace("\n", r"\n")
     return text.replace('"', r"\"") if quote else text
-
-
-def _level(trial: TrialRecord, name: str) -> tuple[Cell, Cell]:
-    level = trial.levels.get(name)
-    return (None, None) if level is None else (level.typed, level.read_back)
 
 
 def _utc(wall_ns: int) -> str | None:

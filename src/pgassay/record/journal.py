@@ -164,12 +164,10 @@ def committed_in(entries: tuple[Entry, ...], run: Path) -> dict[int, str]:
     found: dict[int, str] = {}
     for entry in entries:
         if entry.kind == Kind.TRIAL_COMMITTED:
-            number, digest = entry.data.get("number"), entry.data.get("sha256")
-            if not isinstance(number, int) or not isinstance(digest, str):
-                raise damaged(run, f"journal line {entry.seq} names no trial or no hash")
+            number = entry.data["number"]
             if number in found:
                 raise damaged(run, f"journal line {entry.seq} commits trial {number} a second time")
-            found[number] = digest
+            found[number] = entry.data["sha256"]
     return found
 
 

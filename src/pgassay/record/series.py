@@ -43,48 +43,31 @@ SCHEMA = pl.Schema(
 
 
 class Sampled(Protocol):
-    """One row of a trial's series, as probes and loads give it; the trial's number is added here."""
+    """One row of a trial's series, as probes and loads give it; the trial's number is added here.
+
+    Both moments are of the reading, in ns; `value` is as it was read, cumulative counters raw, None where missing.
+    """
 
     @property
-    def monotonic_ns(self) -> int:
-        """The moment of the reading by the monotonic clock (ns), from which lengths are taken."""
-
+    def monotonic_ns(self) -> int: ...
     @property
-    def wall_ns(self) -> int:
-        """The moment of the reading since the epoch (ns)."""
-
+    def wall_ns(self) -> int: ...
     @property
-    def source(self) -> str:
-        """What it was read from: `pg_stat_wal`, `diskstats`, `pgbench` …"""
-
+    def source(self) -> str: ...
     @property
-    def name(self) -> str:
-        """The meter's name, such as `wal_bytes`."""
-
+    def name(self) -> str: ...
     @property
-    def unit(self) -> str:
-        """The meter's unit, such as `bytes`."""
-
+    def unit(self) -> str: ...
     @property
-    def value(self) -> float | None:
-        """The value as read, cumulative counters raw; None where it is missing."""
+    def value(self) -> float | None: ...
 
 
 def frame(trial: int, rows: Iterable[Sampled]) -> pl.DataFrame:
     """The rows of one trial as a table of `SCHEMA`, in the order given; NaN becomes null."""
     kept = list(rows)
-    return pl.DataFrame(
-        {
-            "trial": [trial] * len(kept),
-            "monotonic_ns": [row.monotonic_ns for row in kept],
-            "wall_ns": [row.wall_ns for row in kept],
-            "source": [row.source for row in kept],
-            "name": [row.name for row in kept],
-            "unit": [row.unit for row in kept],
-            "value": [row.value for row in kept],
-        },
-        schema=SCHEMA,
-    ).with_columns(pl.col("value").fill_nan(None))
+    columns = {name: [getattr(row, name) for row in kept] for name in SCHEMA if name != "trial"}
+    table = pl.DataFrame({"trial": [trial] * len(kept), **columns}, schema=SCHEMA)
+    return table.with_columns(pl.col("value").fill_nan(None))
 
 
 def parquet(table: pl.DataFrame) -> bytes:

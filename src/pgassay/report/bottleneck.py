@@ -11,7 +11,7 @@ run takes along. Server and load program share the processors, so their costs ar
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import groupby
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any
@@ -125,7 +125,7 @@ def diagnoses(
             trips=trips_of(medians, rate),
             apart=medians.get(_APART) is not None,
             caps={cap: medians.get(name) for cap, name in _CAPS.items()},
-            timing=f"drive.timing = {_timing(mine[0])}",
+            timing=f"drive.timing = {UNTIMED if (level := mine[0].levels.get(TIMING)) is None else level.canonical}",
         )
         if evidence.waits.get("client") is not None or any(v is not None for v in evidence.costs.values()):
             found.append(Diagnosed(*place, diagnose(evidence)))
@@ -157,11 +157,6 @@ def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:
             return None
         total += last - first + 1
     return float(total)
-
-
-def _timing(trial: TrialRecord) -> str:
-    level = trial.levels.get(TIMING)
-    return UNTIMED if level is None else level.canonical
 
 
 def _count(text: str) -> int | None:
@@ -222,7 +217,7 @@ def stops(findings: "Findings") -> Iterator[str]:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     found = findings.bottlenecks
-    yield Values({"beside": {"stops": [asdict(each) for each in found]}})
+    yield Values({"beside": {"stops": found}})
     if not found:
         return
     yield Brief("; ".join(text.removeprefix("bottleneck ") for text in stops(findings)) or "undecided everywhere")
@@ -241,20 +236,10 @@ SECTION = Section("bottleneck", "Bottleneck", _describe, secondary=True)
 CPU = "cpu_us_per_transaction"
 """Server and load program together: a cost of the report's own."""
 
-_PARTS = ("server_cpu_us_per_transaction", "client_cpu_us_per_transaction")
-_CORES, _DRIVES, _JOBS = "host.cores", "drive.", "load.jobs"
+_PARTS = _COSTS[:2]
+_JOBS = "load.jobs"
 _US = 1e6
 _RATE = "tps"
-
-
-@dataclass(frozen=True)
-class Bounded:
-    """What bounds one treatment in one condition at one covariate point."""
-
-    treatment: str
-    condition: str
-    covariate: str
-    bounds: Bounds
 
 
 def capacities(
@@ -267,8 +252,8 @@ def capacities(
     names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
     return capacities_of(
         [
-            processors(host, cores_varied=_CORES in names),
-            *_drive(host, elsewhere=any(name.startswith(_DRIVES) for name in names)),
+            processors(host, cores_varied="host.cores" in names),
+            *_drive(host, elsewhere=any(name.startswith("drive.") for name in names)),
             *disk,
             *_threads(trials),
         ]
@@ -337,26 +322,22 @@ def _quota(text: object) -> float | None:
     return int(words[0]) / int(words[1])
 
 
-def bounded(findings: "Findings") -> tuple[Bounded, ...]:
-    """Every arm, from the medians of its costs and its rate; empty where no rate was measured."""
+def bounded(findings: "Findings") -> Mapping[Place, Bounds]:
+    """What bounds every arm, by the medians of its costs and its rate; empty where no rate was measured."""
     if _RATE not in findings.responses:
-        return ()
+        return {}
     medians: dict[Place, dict[str, float | None]] = {}
     for response in findings.responses.values():
         if response.cost or response.name in (_RATE, _APART):
             for row in findings.summaries(response):
-                place = row.place
-                medians.setdefault(place, {})[response.name] = row.median
-    trials = by_arm(findings.trials)
-
-    def known(place: Place) -> tuple[Capacity, ...]:
-        return capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
-
-    return tuple(
-        Bounded(*place, bounds(costs_with_cpu(costs), known(place), rate))
-        for place, costs in medians.items()
-        if (rate := costs.get(_RATE)) is not None and isfinite(rate)
-    )
+                medians.setdefault(row.place, {})[response.name] = row.median
+    trials, found = by_arm(findings.trials), {}
+    for place, costs in medians.items():
+        rate = costs.get(_RATE)
+        if rate is not None and isfinite(rate):
+            known = capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
+            found[place] = bounds(costs_with_cpu(costs), known, rate)
+    return found
 
 
 OTHER_QUESTION = (
@@ -366,15 +347,15 @@ OTHER_QUESTION = (
 
 
 def _limits(findings: "Findings") -> Iterator[Part]:
-    every = findings.once(bounded)
-    yield Values({"beside": {"bounds": [asdict(each) for each in every]}})
-    if not every:
+    found = findings.once(bounded)
+    yield Values({"beside": {"bounds": [{**place._asdict(), "bounds": each} for place, each in found.items()]}})
+    if not found:
         return
-    yield Brief(every[0].bounds.text)
-    rows = [(Place(each.treatment, each.condition, each.covariate).name, each.bounds.text) for each in every]
-    unknown = dict.fromkeys(reason for each in every for reason in each.bounds.left_out)
+    yield Brief(next(iter(found.values())).text)
+    rows = [(place.name, each.text) for place, each in found.items()]
+    unknown = dict.fromkeys(reason for each in found.values() for reason in each.left_out)
     sources = dict.fromkeys(
-        f"{each.capacity.title}: {each.capacity.source}" for one in every for each in one.bounds.bounds
+        f"{each.capacity.title}: {each.capacity.source}" for one in found.values() for each in one.bounds
     )
     if not sources:
         rows = [("every treatment", NOTHING_BOUNDS)]

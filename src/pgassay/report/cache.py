@@ -11,6 +11,8 @@ from math import fsum, log
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pgassay.analysis.compare import compare
 from pgassay.analysis.curves import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.analysis.observations import places
@@ -33,8 +35,13 @@ SHARES = {
     "heap_page_cache": "heap in the page cache",
     "heap_buffers": "heap in shared_buffers",
 }
-MOMENTS = {"warm": "before the probes", "scan": "after the scan"}
+MOMENTS = ("warm", "scan")
+"""Before the probes, and after the scan."""
+WHISKER, OUTLIERS_MAX = 1.5, 20
+"""Of a box: how many times its length a whisker reaches, and how many values beyond are drawn, the farthest ones."""
 FLAT_SIZES = 5
+"""Names of sizes lie flat while there is room for them."""
+FIVE = ("low", "q1", "median", "q3", "high")
 _TIMES = {
     "idx1": "Index probes before the scan (idx1)",
     "seq": "Sequential scan (seq)",
@@ -173,7 +180,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield _advice(cache)
     if cache.shares:
         yield _shares(cache)
-        yield Figure("cache-residency", lambda: residency(cache))
 
 
 def _recovery(cache: CacheFindings) -> Table:
@@ -263,7 +269,7 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
         return None
     import altair as alt
 
-    from pgassay.report.charts import FIVE, WIDTH, box_of, chart_of, legend_of, tip
+    from pgassay.report.charts import WIDTH, chart_of, legend_of, tip
 
     few = max(map(len, cache.values(name).values())) < BOX_FROM
     rows: list[dict[str, Any]] = []
@@ -279,10 +285,12 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
     wide = least > 0 and most / least > 10
     scale = alt.Scale(type="log", nice=False, padding=8) if wide else alt.Scale(zero=False, nice=True)
     title = f"{time}, ms"
+    angle = 0 if len(order) <= FLAT_SIZES else -60
+    shades = alt.Scale(domain=series, range=[PALETTE[place % len(PALETTE)] for place in range(len(series))])
     shared: dict[str, Any] = {
-        "x": alt.X("size:N", sort=order, title="shared_buffers", axis=_sizes(order)),
+        "x": alt.X("size:N", sort=order, title="shared_buffers", axis=alt.Axis(labelAngle=angle)),
         "xOffset": alt.XOffset("series:N", sort=series),
-        "color": alt.Color("series:N", scale=_colours(series), sort=series, title=None, legend=legend_of(series)),
+        "color": alt.Color("series:N", scale=shades, sort=series, title=None, legend=legend_of(series)),
     }
     tooltip = [tip(each) for each in ("size:N", "series:N", "trials:Q")] + [tip(f"{each}:Q") for each in FIVE]
     base = chart_of(rows).encode(**shared, tooltip=tooltip)
@@ -298,60 +306,15 @@ def times(cache: CacheFindings, time: str) -> Drawing | None:
     return Drawing(f"{_TIMES[time]} over shared_buffers", _DOTS if few else _BOXES, chart)
 
 
-def _colours(series: Sequence[str]) -> Any:
-    import altair as alt
-
-    return alt.Scale(domain=list(series), range=[PALETTE[place % len(PALETTE)] for place in range(len(series))])
-
-
-def _sizes(order: Sequence[str]) -> Any:
-    """Names of sizes lie flat while there is room for them."""
-    import altair as alt
-
-    return alt.Axis(labelAngle=0) if len(order) <= FLAT_SIZES else alt.Axis(labelAngle=-60)
-
-
-def residency(cache: CacheFindings) -> Drawing:
-    """Shares of index and heap in both caches along the sizes, before the probes and after the scan."""
-    import altair as alt
-
-    from pgassay.report.charts import WIDTH, chart_of, columns_of, panels
-
-    rows = [
-        {
-            "size": format_bytes(spot.size),
-            "series": spot.series or "all",
-            "what": SHARES[name],
-            "when": MOMENTS[moment],
-            "share": value,
-        }
-        for spot, name, moment, value in cache.shares
-    ]
-    order = [format_bytes(size) for size in cache.sizes]
-    what = list(SHARES.values())
-    base = chart_of(rows).encode(
-        x=alt.X("size:N", sort=order, title=BUFFERS.removeprefix("server."), axis=_sizes(order)),
-        y=alt.Y("share:Q", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1], clamp=True), title="share"),
-        color=alt.Color(
-            "what:N",
-            scale=_colours(what),
-            sort=what,
-            title=None,
-            legend=alt.Legend(orient="top", columns=columns_of(what)),
-        ),
-        tooltip=["size:N", "series:N", "what:N", "when:N", alt.Tooltip("share:Q", format=".0%")],
-    )
-    # Points in a layer of their own: with them the legend shows its dashes filled, which for strokes is invisible.
-    strokes = alt.Legend(orient="bottom", symbolType="stroke", symbolStrokeWidth=2, symbolStrokeColor=INK)
-    dashes = alt.StrokeDash("when:N", sort=list(MOMENTS.values()), title=None, legend=strokes)
-    lines = base.mark_line().encode(strokeDash=dashes) + base.mark_point(filled=True, size=40, opacity=1).encode(
-        shape=alt.Shape("what:N", sort=what, legend=None)
-    )
-    lines = lines.properties(width=WIDTH, height=200)
-    if len(cache.series) > 1:
-        lines = lines.facet(row=panels("series", [each or "all" for each in cache.series]))
-    caption = "Medians. What lies in both caches counts in both: memory spent twice."
-    return Drawing("Contents of both caches", caption, lines)
+def box_of(values: Sequence[float]) -> tuple[dict[str, float], list[float]]:
+    """The five numbers of a box (Tukey: whiskers to the last value within 1.5 times the box) and what lies outside."""
+    q1, middle, q3 = np.quantile(values, (0.25, 0.5, 0.75)).tolist()
+    reach = WHISKER * (q3 - q1)
+    inside = [value for value in values if q1 - reach <= value <= q3 + reach]
+    outside = sorted((v for v in values if not q1 - reach <= v <= q3 + reach), key=lambda v: -abs(v - middle))
+    # A quartile between two values may lie beyond the last one inside; a whisker never ends within its box.
+    five = dict(zip(FIVE, (min([*inside, q1]), q1, middle, q3, max([*inside, q3])), strict=True))
+    return {**five, "trials": len(values)}, outside[:OUTLIERS_MAX]
 
 
 SECTION = Section("caches", "PostgreSQL's cache and the page cache", _describe, secondary=True)

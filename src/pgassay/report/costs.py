@@ -84,7 +84,7 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
                 text += f" ({words.effect(effects[name], response)})"
             cells.append(text)
         rows.append((Cell(title, unit="" if sized else words.unit(response)), *cells))
-    head = (f"per {findings.work.name}", *map(words.headed, treatments))
+    head = (f"per {findings.work.name}", *(each or "median" for each in treatments))
     return Table(head, rows, words.place(*here), on=Surface.PAGE)
 
 
@@ -245,7 +245,11 @@ def _ladder(findings: "Findings") -> Iterator[Part]:
 
 def _ladder_table(ladder: Ladder, work: Work, surface: Surface) -> Table:
     sources = surface is Surface.PAGE
-    head = (f"bytes written per {work.name}", *map(words.headed, ladder.treatments), *(["source"] if sources else []))
+    head = (
+        f"bytes written per {work.name}",
+        *(each or "median" for each in ladder.treatments),
+        *(["source"] if sources else []),
+    )
     rows = [
         (
             rung.title,

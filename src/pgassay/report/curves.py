@@ -51,6 +51,11 @@ class Scaling:
     upto: float
 
     @property
+    def name(self) -> str:
+        """Treatment and condition; empty where the study has neither."""
+        return words.place(self.treatment, self.condition)
+
+    @property
     def usable_kink(self) -> Kink | None:
         """The two lines, unless they describe the points too badly."""
         return self.kink if self.kink is not None and describes(self.kink) else None
@@ -103,7 +108,7 @@ def _fits(findings: "Findings") -> Iterator[Part]:
         missing = f"{_YARDSTICK_TITLE}: not measured: too few points, or sysbench is not installed here"
         yield from yardstick or (Sentences((missing,)),)
     if findings.verdicts:  # else the verdict shows it
-        yield fit_figure(findings)
+        yield Figure("scaling", lambda: fit_drawing(findings))
 
 
 def _fit_table(title: str, found: Sequence[Scaling], processors: Processors, response: Response) -> Iterator[Table]:
@@ -126,13 +131,14 @@ def _fit_table(title: str, found: Sequence[Scaling], processors: Processors, res
         if bend is not None:
             cells[:2] = _ends(bend.at, ".1f") if bend.seen else "none seen", _ends(bend.gain, ".2f")
         if law is not None:
-            low, high = words.number(law.peak.low), _open(law.peak.high)
+            low, high = words.number(law.peak.low), words.number(law.peak.high) if isfinite(law.peak.high) else "∞"
             peak = f"{words.number(law.peak.value)} [{low}, {high}]" if isfinite(law.peak.value) else "∞"
-            at, low, high = map(_clients, (law.peak_clients.value, law.peak_clients.low, law.peak_clients.high))
+            ends = (law.peak_clients.value, law.peak_clients.low, law.peak_clients.high)
+            at, low, high = (f"{end:.0f}" if isfinite(end) else "∞" for end in ends)
             cells[2:] = _ends(law.contention, ".3f"), _ends(law.coherency, ".4f"), f"{at} [{low}, {high}]", peak
         misfits = [f"lines {per_cent(each.kink.misfit, 1)}"] if each.kink else []
         misfits += [f"law {per_cent(each.law.misfit, 1)}"] if each.law else []
-        rows.append((curve_name(each, response), *cells, ", ".join(misfits)))
+        rows.append((each.name or response.title, *cells, ", ".join(misfits)))
     notes = [sentence for each in fitted for sentence in fit_sentences(each, processors, response)]
     notes.append(
         "in brackets what the data do not exclude at 95 %, each figure on its own (profile intervals); "
@@ -141,17 +147,11 @@ def _fit_table(title: str, found: Sequence[Scaling], processors: Processors, res
     yield Table(head, rows, title, notes)
 
 
-def curve_name(scaling: Scaling, response: Response) -> str:
-    """The curve's name; its response where it has no other."""
-    return words.place(scaling.treatment, scaling.condition) or response.title
-
-
 def fit_sentences(scaling: Scaling, processors: Processors, response: Response) -> Iterator[str]:
     """Where the curve bends and peaks, a sentence each, with the caveats that belong to them."""
-    name = curve_name(scaling, response)
-    found = scaling.kink
-    if found is not None:
-        yield f"{name}: {_bend(found, scaling.upto, processors)}"
+    name = scaling.name or response.title
+    if scaling.kink is not None:
+        yield f"{name}: {_bend(scaling.kink, scaling.upto, processors)}"
     if scaling.law is not None:
         yield f"{name}: {_peak(scaling.law)}"
 
@@ -207,14 +207,6 @@ def _bend(found: Kink, upto: float, processors: Processors) -> str:
     return text
 
 
-def _clients(value: float) -> str:
-    return f"{value:.0f}" if isfinite(value) else "∞"
-
-
-def _open(value: float) -> str:
-    return words.number(value) if isfinite(value) else "∞"
-
-
 def _ends(found: Estimate, form: str) -> str:
     return f"{found.value:{form}} [{found.low:{form}}, {found.high:{form}}]"
 
@@ -225,29 +217,16 @@ def _fit_values(found: Scaling) -> dict[str, Any]:
     return {
         "treatment": found.treatment,
         "condition": found.condition,
-        "kink": kink
-        and {
-            "seen": kink.seen,
-            "located": kink.located,
-            "clients": asdict(kink.at),
-            "gain": asdict(kink.gain),
-            "slope": kink.slope,
-            "misfit": kink.misfit,
-            "level": kink.level,
+        "kink": kink and {
+            "seen": kink.seen, "located": kink.located, "clients": kink.at, "gain": kink.gain, "slope": kink.slope,
+            "misfit": kink.misfit, "level": kink.level,
         },
-        "universal_scalability_law": law
-        and {
-            "rate": asdict(law.rate),
-            "contention": asdict(law.contention),
-            "coherency": asdict(law.coherency),
-            "peak_clients": asdict(law.peak_clients),
-            "peak": asdict(law.peak),
-            "peak_seen": law.peak_seen,
-            "measured_clients": law.measured,
-            "misfit": law.misfit,
-            "level": law.level,
+        "universal_scalability_law": law and {
+            "rate": law.rate, "contention": law.contention, "coherency": law.coherency,
+            "peak_clients": law.peak_clients, "peak": law.peak, "peak_seen": law.peak_seen,
+            "measured_clients": law.measured, "misfit": law.misfit, "level": law.level,
         },
-    }
+    }  # fmt: skip
 
 
 FITS = Section("fits", "Scaling with clients", _fits, secondary=True)
@@ -260,12 +239,8 @@ _SHADES: Mapping[str, str] = dict(zip((MEASURED, LINES, LAW, CPU), (INK, *PALETT
 _DASHES: Mapping[str, list[int]] = {MEASURED: [1, 0], LINES: [6, 3], LAW: [1, 0], CPU: [2, 3]}
 
 
-def fit_figure(findings: "Findings") -> Figure:
+def fit_drawing(findings: "Findings") -> Drawing | None:
     """The curves with their fits, a panel a curve."""
-    return Figure("scaling", lambda: _fit_drawing(findings))
-
-
-def _fit_drawing(findings: "Findings") -> Drawing | None:
     import altair as alt
 
     fitted = {(each.treatment, each.condition): each for each in findings.scalings if each.law or each.kink}
@@ -317,7 +292,7 @@ def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
         span = chart_of(row).mark_rect(color=GREY, opacity=0.2).encode(x="low:Q", x2="high:Q")
         shown = span + chart_of(row).mark_rule(color=SOFT, strokeDash=[4, 3]).encode(x="at:Q") + shown
     return shown.properties(
-        width=WIDTH, height=_FIT_HEIGHT, title=wrapped(curve_name(scaling, findings.primary), NARROW)
+        width=WIDTH, height=_FIT_HEIGHT, title=wrapped(scaling.name or findings.primary.title, NARROW)
     )
 
 
@@ -404,7 +379,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     for curve in found:
         yield _table(curve, response)
     if findings.verdicts:  # else the verdict shows it
-        yield figure(findings)
+        yield Figure("curve", lambda: drawing(findings))
 
 
 def sentences(findings: "Findings") -> Iterator[str]:
@@ -449,13 +424,8 @@ def has_band(point: Point, scale: Scale) -> bool:
     return informative(point.low, point.high, scale)
 
 
-def figure(findings: "Findings") -> Figure:
-    """The curves as lines with bands, one panel a condition."""
-    return Figure("curve", lambda: _drawing(findings))
-
-
-def _drawing(findings: "Findings") -> Drawing | None:
-    """None without covariates or without a point.
+def drawing(findings: "Findings") -> Drawing | None:
+    """The curves as lines with bands, one panel a condition; None without covariates or without a point.
 
     A covariate that is a number (clients, scale, rate) gets a number's axis, any other its points in the study's order.
     """
@@ -473,7 +443,7 @@ def _drawing(findings: "Findings") -> Drawing | None:
         x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
     places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
-    _, unit = _scale(findings.curves, findings.primary)
+    _, unit = words.scale_of([point.value for curve in findings.curves for point in curve.points], findings.primary)
     named = f"{findings.primary.title}, {unit}" if unit else findings.primary.title
     free = len(places) > 1
     ends = [row[each] for row in rows for each in ("value", "low", "high") if row[each] is not None]
@@ -507,13 +477,9 @@ def _drawing(findings: "Findings") -> Drawing | None:
     )
 
 
-def _scale(found: Sequence[Curve], response: Response) -> tuple[float, str]:
-    return words.scale_of([point.value for curve in found for point in curve.points], response)
-
-
 def rows_of(found: Sequence[Curve], response: Response) -> list[dict[str, Any]]:
     """A row a point, in the unit of the axis; `low` and `high` are None where there is no band yet."""
-    divisor, _ = _scale(found, response)
+    divisor, _ = words.scale_of([point.value for curve in found for point in curve.points], response)
     return [
         {
             "treatment": curve.treatment,

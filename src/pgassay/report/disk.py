@@ -110,7 +110,7 @@ def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str,
         ]
         quick = too_fast([value for each in alone if (value := each.responses.get("read_latency_p50_ms")) is not None])
         again = reread([value for each in mine if (value := each.responses.get("reread_speedup")) is not None])
-        found = [sign.text for sign in (quick, again) if sign is not None]
+        found = [sign for sign in (quick, again) if sign]
         rows += [(place, text) for text in found or ("no sign of a cache beneath the guest",)]
         written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
         long = {number: each for number, each in written.items() if len(each) >= SECONDS_LEAST}

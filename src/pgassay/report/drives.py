@@ -154,7 +154,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         title = ": ".join(filter(None, (words.place(*place), "the device under the data")))
         few = any(_value(trial, each) != trial.responses.get(each) for trial in mine for each in (READ, WRITE))
         notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
-        yield Table(("", *map(words.headed, treatments)), rows, title, notes)
+        yield Table(("", *(each or "median" for each in treatments)), rows, title, notes)
 
 
 def _value(trial: TrialRecord, name: str) -> float | None:
@@ -235,7 +235,7 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
         shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else words.MISSING for each in halves)
         rows.append(("write amplification over time, first and second half", *shown))
     rows.append(("write amplification is", *map(_verdict, of, halves)))
-    yield Table(("", *map(words.headed, treatments)), rows, where, tuple(_notes(trials)))
+    yield Table(("", *(each or "median" for each in treatments)), rows, where, tuple(_notes(trials)))
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgassay import outgoing
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.replication import Difference, Outcome, Replication, claim_again, difference, replicated
 from pgassay.errors import UsageError
 from pgassay.report import words
@@ -31,16 +32,6 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Against:
-    """An effect in one environment: a treatment against the baseline there, as its own report has it."""
-
-    estimate: float
-    low: float
-    high: float
-    blocks: int
-
-
-@dataclass(frozen=True)
 class EffectRow:
     """The primary's effect of one treatment in each environment, and how it differs from the first one's.
 
@@ -49,26 +40,22 @@ class EffectRow:
 
     place: str
     response: Response
-    effects: tuple[Against | None, ...]
+    effects: tuple[Effect | None, ...]
     differences: tuple[Difference | None, ...]
 
 
 @dataclass(frozen=True)
-class Fact:
-    """A fact about the hosts, or a held level, that is not the same everywhere; None where a record lacks it."""
-
-    name: str
-    values: tuple[object, ...]
-
-
-@dataclass(frozen=True)
 class SideBySide:
-    """All of it, runs in the order given."""
+    """All of it, runs in the order given.
+
+    `hosts` are facts about the hosts that are not the same everywhere, `studies` such held levels; None where a record
+    lacks one.
+    """
 
     runs: tuple[str, ...]
     rows: tuple[Row, ...]
-    hosts: tuple[Fact, ...]
-    studies: tuple[Fact, ...]
+    hosts: Mapping[str, tuple[object, ...]]
+    studies: Mapping[str, tuple[object, ...]]
     comparisons: int
     effects: tuple[EffectRow, ...] = ()
 
@@ -137,8 +124,8 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     return SideBySide(
         runs=tuple(map(name_of, all_findings)),
         rows=tuple(rows),
-        hosts=tuple(_differing([dict(_flat(_facts(findings))) for findings in all_findings])),
-        studies=tuple(_differing(held)),
+        hosts=_differing([dict(_flat(_facts(findings))) for findings in all_findings]),
+        studies=_differing(held),
         comparisons=comparisons,
         effects=tuple(_effects(all_findings)),
     )
@@ -150,13 +137,11 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
     tables = [{each.effect.place.name: each.effect for each in findings.verdicts} for findings in all_findings]
     comparisons = max(1, len(tables[0]) * (len(tables) - 1))
     for place in tables[0]:
-        found = [table.get(place) for table in tables]
-        own = tuple(Against(each.estimate, each.low, each.high, each.blocks) if each else None for each in found)
-        blocks = [[] if each is None else [value for _, value in each.contrasts] for each in found]
-        scale = response.scale
-        different = tuple(difference(blocks[0], other, scale, comparisons=comparisons) for other in blocks[1:])
+        found = tuple(table.get(place) for table in tables)
+        first, *others = ([] if each is None else [value for _, value in each.contrasts] for each in found)
+        different = tuple(difference(first, other, response.scale, comparisons=comparisons) for other in others)
         if any(different):
-            yield EffectRow(place, response, own, different)
+            yield EffectRow(place, response, found, different)
 
 
 def _facts(findings: Findings) -> Mapping[str, Any]:
@@ -186,11 +171,10 @@ def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
                 yield name, ", ".join(map(str, value)) if named and isinstance(value, list) else value
 
 
-def _differing(tables: Sequence[Mapping[str, object]]) -> Iterator[Fact]:
-    for name in dict.fromkeys(name for table in tables for name in table):
-        values = tuple(table.get(name) for table in tables)
-        if any(value != values[0] for value in values[1:]):
-            yield Fact(name, values)
+def _differing(tables: Sequence[Mapping[str, object]]) -> dict[str, tuple[object, ...]]:
+    names = dict.fromkeys(name for table in tables for name in table)
+    found = {name: tuple(table.get(name) for table in tables) for name in names}
+    return {name: values for name, values in found.items() if any(value != values[0] for value in values[1:])}
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ FILLFACTOR: published studies leave open which of the two they mean. All of it i
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
@@ -16,6 +16,7 @@ from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
 from pgassay.report import words
 from pgassay.report.answer import joined
+from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
@@ -119,12 +120,19 @@ def factorial_of(findings: "Findings") -> Factorial | None:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, alone = findings.once(factorial_of), findings.once(compared)
-    effects = found and {
-        "main": [_values(each) for each in found.main],
-        "interactions": [_values(each) for each in found.interactions],
-        "confounded": list(found.confounded),
+    factors = found and {
+        "main": [effect_values(each) for each in found.main],
+        "interactions": [effect_values(each) for each in found.interactions],
+        "confounded": found.confounded,
     }
-    yield Values({"beside": {"factors": effects}, "one_factor": [_one_factor(each) for each in alone]})
+    pairs_of = [
+        {
+            **vars(each.pair), "condition": each.condition, "covariate": each.covariate, "sentence": each.sentence,
+            "effects": {effect.response: effect_values(effect) for effect in each.effects},
+        }
+        for each in alone
+    ]  # fmt: skip
+    yield Values({"beside": {"factors": factors}, "one_factor": pairs_of})
     named = list(dict.fromkeys(each.factor for each in pairs(findings.study)))
     yield Brief(f"{joined(named)}, each by itself, with the others held" if named else "")
     if found is not None:
@@ -181,34 +189,6 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
     if "hot_share" in findings.responses and not any(each.response == "hot_share" for each in costs):
         text += "; no row was updated, so no update could be HOT"
     return f"against {pair.other}: {text}"
-
-
-def _one_factor(found: Compared) -> dict[str, object]:
-    return {
-        "factor": found.pair.factor,
-        "treatment": found.pair.treatment,
-        "against": found.pair.against,
-        "condition": found.condition,
-        "covariate": found.covariate,
-        "effects": {
-            effect.response: {
-                "scale": effect.scale,
-                "blocks": effect.blocks,
-                "estimate": effect.estimate,
-                "low": effect.low if effect.bounded else None,
-                "high": effect.high if effect.bounded else None,
-                "level": effect.level,
-            }
-            for effect in found.effects
-        },
-        "sentence": found.sentence,
-    }
-
-
-def _values(effect: Effect) -> dict[str, Any]:
-    low, high = (effect.low, effect.high) if effect.bounded else (None, None)
-    numbers = {"blocks": effect.blocks, "estimate": effect.estimate, "low": low, "high": high}
-    return {**effect.place._asdict(), **numbers, "level": effect.level, "method": effect.method}
 
 
 SECTION = Section("factors", "Effects of each factor", _describe, secondary=True)

@@ -66,7 +66,9 @@ def _spread(value: float, response: Response) -> str:
 
 
 def _shown(host: HostEffect, found: BetweenHosts, response: Response) -> tuple[float, float, float]:
-    return words.of_contrasts(host.mean, *host_interval(found, host), response)
+    """A host's mean of contrasts with its interval, as a change: contrasts of ratios are logarithms."""
+    mean, (low, high) = host.mean, host_interval(found, host)
+    return (exp(mean), exp(low), exp(high)) if response.scale is Scale.RATIO else (mean, low, high)
 
 
 def _table(findings: "Findings", effects: Sequence[tuple["Effect", BetweenHosts]]) -> Table:

@@ -1,6 +1,7 @@
 """What was measured: every response's trials in a table and a figure, the primary's also over blocks and seconds.
 
-Beyond `charts.DOTS_MAX` trials dots would hide each other: boxes stand for them, and one line for the blocks' medians.
+Beyond `charts.DOTS_MAX` trials dots would hide each other: the table stands for them, and one line for the blocks'
+medians.
 
 Single latencies are drawn on a scale of nines (50 %, 90 %, 99 % …), as Tene's HdrHistogram plots do, so that the slow
 ones, which users feel, take half of the figure. It needs a load that keeps its latencies (pgbench and tpcc do);
@@ -20,7 +21,7 @@ from pgassay.report import seconds, turns, words
 from pgassay.report.answer import joined, phrase_of
 from pgassay.report.colours import INK
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
-from pgassay.report.trials import grouped, measured
+from pgassay.report.trials import grouped
 from pgassay.study.drives import dilation
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
@@ -120,9 +121,6 @@ def latency_rows(findings: "Findings") -> list[dict[str, Any]]:
 _HEIGHT, _BAND = 160, 36
 """Pixels of a panel over the blocks, and of a treatment with its dots."""
 _DOTS = "Each dot is a trial, the first block on top; the bar is the median."
-_BOXES = (
-    "The middle half of the trials, their median, and whiskers to 1.5 times the box: too many trials for a dot each."
-)
 _BLOCKS = "What moves all lines together is the machine; effects are taken inside each block, where it cancels."
 _MEDIANS = "The median of all treatments in each block: what moves it is the machine, and cancels in effects."
 
@@ -145,9 +143,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 def summary(findings: "Findings", response: Response) -> Table:
     """The published form of one response: average, deviation, least, median, greatest and number of trials."""
-    primary = response.name == findings.study.primary
+    primary, every = response.name == findings.study.primary, findings.summaries(response)
     rows = []
-    for row in measured(findings.summaries(response), primary=primary):
+    for row in every if primary else [row for row in every if row.n] or every:
         place = row.place.name
         baseline = " (baseline)" if row.treatment and row.treatment == findings.baseline else ""
         average, stdev, *cells = words.quantities((row.avg, row.stdev, row.min, row.median, row.max), response)
@@ -157,12 +155,14 @@ def summary(findings: "Findings", response: Response) -> Table:
 
 
 def distribution(findings: "Findings", response: Response) -> Drawing | str | None:
-    """Every valid trial's value by treatment, a panel for each condition and covariate point; None without any."""
+    """Every valid trial's value by treatment, a panel for each condition and covariate point; None without any.
+
+    None, too, of more than `charts.DOTS_MAX`.
+    """
     from pgassay.report import charts
-    from pgassay.report.charts import boxes
 
     rows = _values(findings.trials, response)
-    if not rows:
+    if not rows or len(rows) > charts.DOTS_MAX:
         return None
     if constant(row["value"] for row in rows):
         return f"{words.titled(response, '')}: {_shown(findings, rows[0]['value'], response)} in every valid trial"
@@ -175,10 +175,9 @@ def distribution(findings: "Findings", response: Response) -> Drawing | str | No
     shown = {spot: f"median {_shown(findings, value, response)}" for spot, value in medians.items()}
     title = charts.wrapped(_axis_title(findings.trials, response), charts.NARROW)
     x = {"title": title, "scale": _spread_out(rows, response), "axis": _axis(response, grid=False)}
-    if len(rows) > charts.DOTS_MAX:
-        chart = boxes(rows, treatments, places, x, shown)
-        return Drawing(name, _BOXES, _free(chart, rows, "x"))
-    return Drawing(name, _DOTS, _free(_dots(rows, treatments, places, x, shown), rows, "x"))
+    chart = _dots(rows, treatments, places, x, shown)
+    free = len({row["condition"] for row in rows}) > 1 and charts.apart(rows, "condition")
+    return Drawing(name, _DOTS, chart.resolve_scale(x="independent") if free else chart)
 
 
 def _dots(
@@ -319,13 +318,6 @@ def _axis(response: Response, *, grid: bool = True) -> "alt.Axis":
     if response.unit == "share":
         return alt.Axis(labelExpr="format(datum.value * 100, ',.10~r') + ' %'", grid=grid)
     return alt.Axis(format=",.10~r", grid=grid)
-
-
-def _free(chart: Any, rows: Sequence[Mapping[str, Any]], channel: str) -> Any:
-    from pgassay.report.charts import apart
-
-    several = len({row["condition"] for row in rows}) > 1
-    return chart.resolve_scale(**{channel: "independent"}) if several and apart(rows, "condition") else chart
 
 
 def _spread_out(rows: Sequence[Mapping[str, Any]], response: Response) -> "alt.Scale":

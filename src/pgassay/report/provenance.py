@@ -227,14 +227,14 @@ def _configuration(findings: "Findings") -> Iterator[Part]:
         yield Sentences(about, joined=True)
     settings: list[Sequence[str | Cell]] = [(Cell(row.name, code=True), *row.values) for row in rows]
     marked = [place for place, row in enumerate(rows) if row.unexpected]
-    head = ("setting", *(words.headed(names, "all trials") for names in heads))
+    head = ("setting", *(names or "all trials" for names in heads))
     yield Table(head, settings, marked=marked, texts=True)
     levels: list[Sequence[str | Cell]] = []
     for name, said in read_back.items():
         alike = len(said) == len(treatments) and len(set(said.values())) == 1
         cells = list(said.values())[:1] if alike else [said.get(each, words.MISSING) for each in treatments]
         levels.append((Cell(name, code=True), *cells))
-    head = ("level", *(words.headed(each, "all trials") for each in treatments))
+    head = ("level", *(each or "all trials" for each in treatments))
     yield Table(head, levels, "Levels as read back", texts=True)
 
 

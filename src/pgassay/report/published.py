@@ -36,6 +36,7 @@ from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
+from pgassay.analysis.scaling import Estimate
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, power_cuts, words
@@ -66,12 +67,6 @@ class Own:
     high: float | None = None
     text: str = ""
     why: str = ""
-
-
-def of_row(findings: "Findings", row: Published) -> tuple[Own, ...]:
-    """What was measured of the row's own treatment."""
-    response = row.response or findings.study.primary
-    return beside(findings, PublishedFigure("", response=response, treatment=row.treatment))
 
 
 def beside(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
@@ -221,8 +216,9 @@ def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tu
     """The authors' rows with what was measured of each, by column; no column where it is of the row as a whole."""
     found = []
     for row in findings.study.published:
-        own = [("", each) for each in of_row(findings, row)] if row.treatment else []
-        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+        whole = PublishedFigure("", response=row.response or findings.study.primary, treatment=row.treatment)
+        asked = (*((whole,) if row.treatment else ()), *row.figures)
+        own = [(figure.column, each) for figure in asked for each in beside(findings, figure)]
         found.append((row, own))
     return found
 
@@ -478,16 +474,7 @@ FITTED = (KINK, GAIN, YARDSTICK_GAIN, YARDSTICK_KINK)
 _OF_YARDSTICK = (YARDSTICK_KINK, YARDSTICK_GAIN)
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A figure of a fit with its interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fitted | str:
+def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Estimate | str:
     """The figure of this name, of the first curve that has these levels; or why there is none.
 
     A machine without a second hardware thread to a core cannot speak to hyper-threading, whatever its curve looks like.
@@ -508,10 +495,10 @@ def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Fit
     if not kink.located:
         return f"no kink is located up to {curve.upto:g} clients"
     found, unit = (kink.at, cores or 1) if of_kink else (kink.gain, 1)
-    return Fitted(found.value / unit, found.low / unit, found.high / unit)
+    return Estimate(found.value / unit, found.low / unit, found.high / unit)
 
 
-def text_of(name: str, found: Fitted) -> str:
+def text_of(name: str, found: Estimate) -> str:
     """The figure as a reader sees it."""
     if name in (KINK, YARDSTICK_KINK):
         shown = [words.number(each) for each in (found.value, found.low, found.high)]
@@ -540,7 +527,20 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         }
         for row, own in findings.once(measured_rows)
     ]
-    yield Values({"claims": [_claim_values(each) for each in findings.claims], "published": rows_here})
+    claims = [
+        {
+            "text": each.claim.text,
+            "source": each.claim.source,
+            "mark": each.mark,
+            "found": each.text,
+            "magnitude": each.claim.magnitude,
+            "low": each.claim.low,
+            "high": each.claim.high,
+            "why": each.why,
+        }
+        for each in findings.claims
+    ]
+    yield Values({"claims": claims, "published": rows_here})
     differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
     yield Sentences((_chosen_here(findings), differs), small=True)
     if study.published:
@@ -562,19 +562,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)
     here = "here" if study.model is None else f"here, {study.model.label}"
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
-
-
-def _claim_values(judged: ClaimJudgement) -> dict[str, object]:
-    return {
-        "text": judged.claim.text,
-        "source": judged.claim.source,
-        "mark": judged.mark,
-        "found": judged.text,
-        "magnitude": judged.claim.magnitude,
-        "low": judged.claim.low,
-        "high": judged.claim.high,
-        "why": judged.why,
-    }
 
 
 SECTION = Section("published", "Published figures", _describe, link="Published figures")

@@ -5,7 +5,7 @@ spreads against the baseline.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -56,13 +56,11 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     found, primary = findings.once(checks), findings.primary
     plain = [
         {
-            **check.effect.place._asdict(),
-            "hodges_lehmann": check.hodges_lehmann and asdict(check.hodges_lehmann),
-            "bootstrap": check.bootstrap and asdict(check.bootstrap),
-            "instability": check.instability and asdict(check.instability),
+            **each.effect.place._asdict(), "hodges_lehmann": each.hodges_lehmann, "bootstrap": each.bootstrap,
+            "instability": each.instability,
         }
-        for check in found
-    ]
+        for each in found
+    ]  # fmt: skip
     yield Values({"beside": {"comparisons": plain}})
     if not found:
         return

@@ -52,7 +52,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         notes = ["tables include TOAST and maps; in brackets the ratio to the baseline; pg_wal includes recycled files"]
         if len(largest) > ROWS_MAX:
             notes.append(f"{len(largest) - ROWS_MAX} smaller relations are only in the trials' counters")
-        yield Table(("", *map(words.headed, treatments)), rows, words.place(*place), notes)
+        yield Table(("", *(each or "median" for each in treatments)), rows, words.place(*place), notes)
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
@@ -102,7 +102,9 @@ def _compression(findings: "Findings") -> Iterator[Part]:
         if any(ratio for _, _, ratio in found.values()):
             rows = [(title, *(_quotient(*found[each, kind]) for each in treatments)) for kind, title in _KINDS]
             notes = ("file size ÷ compressed size = ratio; 4 KiB blocks, estimated from a sample of the files",)
-            yield Table(("", *map(words.headed, treatments)), rows, words.place(condition, covariate), notes)
+            yield Table(
+                ("", *(each or "median" for each in treatments)), rows, words.place(condition, covariate), notes
+            )
     yield Values({"stored_kinds": plain})
 
 

@@ -13,7 +13,6 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
-from pgassay.analysis.observations import Summary
 from pgassay.analysis.steadiness import Steadiness, TrialCourse
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
@@ -166,11 +165,6 @@ def load_level(trial: TrialRecord, option: str, default: str) -> str:
     """The canonical level of `load.OPTION`, or the `default` of a trial that names none."""
     level = trial.levels.get(f"load.{option}")
     return level.canonical if level is not None else default
-
-
-def measured(rows: Sequence[Summary], *, primary: bool) -> Sequence[Summary]:
-    """What a table of summaries shows: all of the primary's, of another response those that it has a value for."""
-    return rows if primary else [row for row in rows if row.n] or rows
 
 
 @dataclass(frozen=True)

@@ -79,8 +79,8 @@ def _curves(findings: "Findings") -> Iterator[Block]:
     )
     yield Sentences((subject,))
     yield Sentences(tuple(curves.sentences(findings)))
-    yield curves.fit_figure(findings)
-    yield curves.figure(findings)
+    yield Figure("scaling", lambda: curves.fit_drawing(findings))
+    yield Figure("curve", lambda: curves.drawing(findings))
 
 
 def _comparisons(findings: "Findings") -> Iterator[Block]:

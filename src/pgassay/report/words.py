@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import exp, inf, isfinite
+from math import inf, isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.numbers import in_full, per_cent, plural, tenths
@@ -34,11 +34,6 @@ def sentence(text: str) -> str:
 def capital(text: str) -> str:
     """A title as it stands by itself, whatever begins it."""
     return f"{text[:1].upper()}{text[1:]}"
-
-
-def headed(treatment: str, otherwise: str = "median") -> str:
-    """A column's head; the only treatment of a study that varies none has no name."""
-    return treatment or otherwise
 
 
 def sized(size: str, name: str) -> str:
@@ -154,11 +149,6 @@ def interval(estimate: float, low: float, high: float, scale: Scale, response: R
     return "{} [{}, {}] {}".format(
         *(f"{'+' if value >= 0 else ''}{number(value)}" for value in values), unit(response)
     ).strip()
-
-
-def of_contrasts(mean: float, low: float, high: float, response: Response) -> tuple[float, float, float]:
-    """A mean of contrasts with its interval, as a change of the response: contrasts of ratios are logarithms."""
-    return (exp(mean), exp(low), exp(high)) if response.scale is Scale.RATIO else (mean, low, high)
 
 
 def value_interval(estimate: float, low: float, high: float, response: Response) -> str:
