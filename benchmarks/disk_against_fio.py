@@ -21,8 +21,7 @@ from typing import Any
 from benchmarks.ratios import bounds, interval
 from pgassay.bench.load import Tools
 from pgassay.bench.places import Account, Endpoint
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.load.fio import FILE, FioLoad, FioOptions
 
 PATTERNS = {

@@ -29,8 +29,7 @@ from pgassay.bench.server import Server
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.root import NAME
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder

@@ -11,8 +11,7 @@ from pathlib import Path
 from pgassay.bench.running import Clock, Runner
 from pgassay.bench.server import Installation, Server
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.postgres.find import Finder
 
 SETTINGS = {"fsync": "off", "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}

@@ -27,8 +27,7 @@ from pgassay.bench.hosting import Placement
 from pgassay.bench.server import Installation, Server
 from pgassay.bench.slices import Slice
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.load.player import LocalMetronome, PlayedLoad, PlayedScript, Player
 from pgassay.postgres.find import Finder
 

@@ -110,7 +110,7 @@ def guard() -> None:
         stream = getattr(sys, name)
         if stream is not None:
             stream.reconfigure(errors=_ERRORS)
-            setattr(sys, name, cast(TextIO, Output(stream)))
+            setattr(sys, name, cast("TextIO", Output(stream)))
 
 
 def _without_signs(error: UnicodeError) -> tuple[str, int]:

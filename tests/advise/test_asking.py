@@ -18,11 +18,10 @@ from pgassay.advise.asking import (
     read_space,
     settings_of,
 )
-from pgassay.advise.failures import broken
 from pgassay.advise.folder import SavedTask, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.space import Configuration, Machine, Space, space_of
-from pgassay.advise.task import Question, document
+from pgassay.advise.task import Question, broken, document
 from pgassay.bench.errors import NotSettableError, SettingError
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab.catalogue import every_factor

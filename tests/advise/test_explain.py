@@ -7,8 +7,8 @@ import pytest
 
 from benchmarks.advise import Server, space_with
 from pgassay.advise.elimination import Compared, Line
-from pgassay.advise.explain import costs, explain, require_known, values
 from pgassay.advise.task import Task
+from pgassay.advise.text import costs, explain, require_known, values_of_setting
 from pgassay.advise.walk import Advice, walk
 from pgassay.errors import UsageError
 from tests.advise.test_walk import task
@@ -30,7 +30,7 @@ def test_a_setting_is_explained_from_its_screening_to_its_manual() -> None:
 
 def test_scripts_have_the_same_of_a_setting() -> None:
     wanted, advice = found()
-    told = values("s0", wanted, advice, ["tps"])
+    told = values_of_setting("s0", wanted, advice, ["tps"])
     assert [each["name"] for each in told["known"]] == ["s0"]
     assert told["lines"][0]["kept"]
 

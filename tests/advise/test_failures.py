@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from benchmarks.advise import LIMITS, Server, space_with
-from pgassay.advise import failures, screening
+from pgassay.advise import screening
 from pgassay.advise.asking import settings_of
-from pgassay.advise.failures import Cause, Failure, gathered, lowered
 from pgassay.advise.space import Limits, Machine, space_of
+from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_sentences, refused_table, refused_values
 from pgassay.advise.text import render, values
 from pgassay.advise.walk import walk
 from pgassay.report.section import Table
@@ -33,24 +33,24 @@ def test_they_are_gathered_by_their_reason_with_what_they_have_in_common() -> No
         Failure({"jit": "off"}, 1, Cause.UNFIT, "too much", 1),
         Failure({"jit": "off"}, 2, Cause.FAILED, "process 4711 ended", 3),
     )
-    assert [*failures.sentences(found)] == [
+    assert [*refused_sentences(found)] == [
         "refused or failed:",
         "  jit = off: left out, it does not fit, 1 configuration: too much",
         "  jit = off: failed in its trial, 3 trials: process 4711 ended",
     ]
-    (folded,) = failures.table(found)
+    (folded,) = refused_table(found)
     (table,) = folded.blocks
     assert isinstance(table, Table)
     assert len(table.rows) == 2
-    assert failures.values(found)[1] == {
+    assert refused_values(found)[1] == {
         "changes": {"jit": "off"}, "configurations": 2, "cause": "failed in its trial", "why": "process 4711 ended",
         "times": 3,
     }  # fmt: skip
 
 
 def test_where_nothing_was_refused_nothing_is_said() -> None:
-    assert [*failures.sentences(())] == []
-    assert failures.table(()) == ()
+    assert [*refused_sentences(())] == []
+    assert refused_table(()) == ()
 
 
 def test_a_far_level_that_leaves_the_others_no_room_is_named_with_what_is_tried_instead() -> None:

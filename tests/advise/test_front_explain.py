@@ -9,12 +9,11 @@ from pathlib import Path
 
 from benchmarks.advise import space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer
-from pgassay.advise.explain import explain, points_with, values
 from pgassay.advise.front import moved_costs
 from pgassay.advise.page import sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import PointTrials, Task
-from pgassay.advise.text import render
+from pgassay.advise.text import explain, points_with, render, values_of_setting
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.observations import Observation
 from pgassay.report import page
@@ -105,7 +104,7 @@ def test_without_costs_nothing_is_said_of_them() -> None:
 
 def test_scripts_have_the_same_of_every_setting() -> None:
     wanted, advice = found()
-    one = json.loads(to_json(values("s0", wanted, advice, OBJECTIVES)))
+    one = json.loads(to_json(values_of_setting("s0", wanted, advice, OBJECTIVES)))
     known = {each["objective"]: each for each in one["known"]}
     assert set(known) == set(OBJECTIVES)
     assert known["tps"]["low"] > 1

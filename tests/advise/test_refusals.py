@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.advise.asking import settings_of
-from pgassay.advise.failures import Cause, Failure
 from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, keep_refused, refused_by, refused_in
 from pgassay.advise.space import Configuration, Machine, space_of
-from pgassay.advise.task import Question, relative
+from pgassay.advise.task import Cause, Failure, Question, relative
 from pgassay.advise.text import render
 from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError

@@ -8,12 +8,11 @@ import pytest
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
 from pgassay.advise.elimination import Compared, inverted
-from pgassay.advise.explain import explain
 from pgassay.advise.screening import Standing
 from pgassay.advise.smoothing import LimitChance
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
-from pgassay.advise.text import auto_confs, headline, render, values
+from pgassay.advise.text import auto_confs, explain, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError

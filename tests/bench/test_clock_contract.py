@@ -3,7 +3,7 @@
 import pytest
 
 from pgassay.bench.running import Clock
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.testing.fakes import FakeClock
 
 

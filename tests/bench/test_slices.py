@@ -13,7 +13,7 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.server import Server
 from pgassay.bench.slices import LatencyHistogram, SlicePlayer
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
 from pgassay.testing.fakes import FakeClock

@@ -3,7 +3,7 @@
 import pytest
 
 from pgassay.capture.format import Statement
-from pgassay.capture.playing import CALLS_MAX, calls_of, plan_in
+from pgassay.capture.replaying import CALLS_MAX, calls_of, plan_in
 from pgassay.capture.scripts import CapturedScript
 
 LOG = """2026-11-23 14:49:01.216 UTC [1817] LOG:  duration: 0.034 ms  plan:

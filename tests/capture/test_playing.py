@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pgassay.bench.slices import LatencyHistogram, Slice
-from pgassay.capture import playing
+from pgassay.capture import replaying
 from pgassay.capture.format import Statement
 from pgassay.capture.scripts import CapturedScript
 from pgassay.testing.fakes import FakeClock, FakeInstallation
@@ -35,7 +35,7 @@ def test_the_counters_are_read_when_the_players_sessions_have_ended(
     def player(*_: object) -> AbstractContextManager[SimpleNamespace]:
         return nullcontext(played)
 
-    monkeypatch.setattr(playing, "Player", player)
+    monkeypatch.setattr(replaying, "Player", player)
     installation = FakeInstallation(
         answers={
             "SELECT 1 FROM pg_stat_activity": alive,
@@ -48,6 +48,6 @@ def test_the_counters_are_read_when_the_players_sessions_have_ended(
     )
     installation.initialize(tmp_path / "data", {})
     server = installation.start(tmp_path / "data", {}, tmp_path)
-    found = playing.play([SCRIPT], playing.Stage(server, FakeRunner(), FakeClock()), {})
+    found = replaying.play_alone([SCRIPT], replaying.Stage(server, FakeRunner(), FakeClock()), {})
     assert found is not None
     assert (found.counters, looks) == ({"updates": 5.0}, [])

@@ -10,7 +10,7 @@ from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.cli import main
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import files, question
-from pgassay.capture.playing import LIBRARY, Stage, play, try_each
+from pgassay.capture.replaying import LIBRARY, Stage, play_alone, try_each
 from pgassay.capture.scripts import scripted
 from pgassay.cli import main
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.testing import real
 from tests.capture.test_real_log import PREFIX, sell
 
@@ -30,7 +30,7 @@ def test_a_load_at_the_sources_pace_is_due_and_no_faster(tmp_path: Path, capsys:
         alone = try_each(load.tried, stage)
         if alone.owners is None:
             pytest.skip("this PostgreSQL has no pg_stat_statements")
-        made = play(load.played, stage, alone.owners)
+        made = play_alone(load.played, stage, alone.owners)
     assert made is not None
     begun = sum(each.calls for each in made.statements if each.text.startswith(("BEGIN", "SELECT", "begin")))
     assert 0 < begun < 2 * due.rate_tps * made.window_s, "as fast as it goes there would be many times as many"

@@ -14,7 +14,7 @@ from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Logged, Statement
 from pgassay.capture.logs import LogFiles
 from pgassay.cli import main
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.player import ReplayedLog, facts_of
 from pgassay.load.replay import PlayedStatement, ReplayLoad, ReplayOptions
 from pgassay.testing import real

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.capture.playing import Examined
+from pgassay.capture.replaying import Examined
 from pgassay.cli.ask import statement_records
 from tests.capture.test_asking import KEYED, SORTED, asked
 from tests.capture.test_scripts import capture

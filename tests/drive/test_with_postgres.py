@@ -13,8 +13,7 @@ from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import FACTORS
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.host.storage import mount_of
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import FleetError, dask_crew, own_files
+from pgassay.fleet import FleetError, dask_crew, parcels
 from pgassay.fleet.blocks import BlockOrder, Crew
 from pgassay.fleet.dask_crew import DaskCrew, Terms
 from pgassay.fleet.worker import Shipped
@@ -89,7 +89,7 @@ def test_blocks_in_which_all_hosts_hang_are_not_awaited(crew: DaskCrew) -> None:
 
 
 def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
-    assert own_files.BYTES_MAX * 4 // 3 < dask_crew.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
+    assert parcels.FILES_BYTES_MAX * 4 // 3 < dask_crew.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
     order = bytes(11 << 20)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         with pytest.warns(UserWarning, match="large graph"):

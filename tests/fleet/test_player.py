@@ -17,7 +17,7 @@ from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.fleet import FleetError, client
 from pgassay.fleet.client import WorkerClient
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import VARIABLE, PlayedLoad, PlayedScript

@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.bench.errors import BenchError, HostError
 from pgassay.host.changes import Ledger, current
-from pgassay.host.doctor_checks import changes_owed
+from pgassay.host.doctor import changes_owed
 from pgassay.study.findings import Severity
 from tests.host.made import BOOT, host, put
 

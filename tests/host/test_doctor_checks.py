@@ -6,8 +6,8 @@ import pytest
 
 from pgassay.bench.places import Mount
 from pgassay.bench.proc import Process
-from pgassay.host import doctor_checks as checks
-from pgassay.host.doctor_checks import CpuTimes, Neighbour, busy_neighbour, client_clock, neighbours
+from pgassay.host import doctor as checks
+from pgassay.host.doctor import CpuTimes, Neighbour, client_clock, judge_neighbours, neighbours
 from pgassay.host.storage import BlockDevice
 from pgassay.study.findings import Severity
 
@@ -209,9 +209,9 @@ def test_a_number_used_again_does_not_count_what_its_forerunner_used() -> None:
 
 
 def test_only_busy_ones_stop_a_run() -> None:
-    assert busy_neighbour([], {}).severity == "ok"
-    assert busy_neighbour([Neighbour(200, 0.0499)], {}).severity == "note"
-    busy = busy_neighbour([Neighbour(200, 0.5), Neighbour(300, 0.0)], {200: "/srv/pg"})
+    assert judge_neighbours([], {}).severity == "ok"
+    assert judge_neighbours([Neighbour(200, 0.0499)], {}).severity == "note"
+    busy = judge_neighbours([Neighbour(200, 0.5), Neighbour(300, 0.0)], {200: "/srv/pg"})
     assert (busy.code, busy.severity) == ("busy_neighbour", "error")
     assert '200 in "/srv/pg" uses 50%' in busy.text
     assert "300" not in busy.text

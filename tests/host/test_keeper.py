@@ -13,8 +13,7 @@ import pytest
 from pgassay.bench.places import Account
 from pgassay.bench.proc import Process
 from pgassay.host import _keeper
-from pgassay.host.keeper import VARIABLE, Keeper, end_orphans, mark, orphans
-from pgassay.host.processes import processes, still_there
+from pgassay.host.keeper import VARIABLE, Keeper, end_orphans, mark, orphans, processes, still_there
 from pgassay.host.runner import LocalRunner
 
 PATIENCE_S = 300.0

@@ -17,7 +17,6 @@ from pgassay.bench.hosting import Hosting
 from pgassay.bench.server import Server
 from pgassay.host import changes, groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
-from pgassay.host.clock import SystemClock
 from pgassay.host.factors import (
     Cores,
     CpuLatency,
@@ -29,6 +28,7 @@ from pgassay.host.factors import (
     Siblings,
     TransparentHugePages,
 )
+from pgassay.host.runner import SystemClock
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation

@@ -14,8 +14,7 @@ import pytest
 from pgassay.bench.places import Account
 from pgassay.bench.proc import Process
 from pgassay.host.accounts import choose
-from pgassay.host.keeper import VARIABLE, mark
-from pgassay.host.processes import processes
+from pgassay.host.keeper import VARIABLE, mark, processes
 from pgassay.host.runner import LocalRunner
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())

@@ -138,7 +138,7 @@ def fake_bench(**changes: Any) -> Workbench:
         options=options,
         **changes,
     )
-    return cast(Workbench, bench)
+    return cast("Workbench", bench)
 
 
 _ANY = Combination({})

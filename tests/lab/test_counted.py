@@ -141,7 +141,7 @@ class Counting(Simulation):
         usual = super().site()
 
         def load(options: LoadOptions, installation: Any) -> Any:
-            found = cast(Any, usual.load(options, installation))
+            found = cast("Any", usual.load(options, installation))
             played = found.run
 
             def run(server: Server, output: Path, seed: int) -> LoadResult:

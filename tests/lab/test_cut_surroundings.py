@@ -88,7 +88,7 @@ def header(address: int) -> bytes:
 )
 def test_a_segment_whose_last_page_has_an_older_address_is_recycled(last_page: bytes | None, recycled: bool) -> None:
     server = Server((10, 20, 3 * SEGMENT + 5, SEGMENT, last_page, *[7] * len(KINDS)))
-    found = Surroundings(cast(Any, server)).look()
+    found = Surroundings(cast("Any", server)).look()
     assert found is not None
     assert found.recycled_wal is recycled
     assert found.modified == STILL
@@ -96,7 +96,7 @@ def test_a_segment_whose_last_page_has_an_older_address_is_recycled(last_page: b
 
 def test_rows_are_read_again_from_before_the_checkpoint_before_the_last_one() -> None:
     answers = [(redo, redo + 1, redo + 5, SEGMENT, None, *[7] * len(KINDS)) for redo in (10, 10, 50, 90)]
-    surroundings = Surroundings(cast(Any, Server(*answers, QueryError("it is gone"))))
+    surroundings = Surroundings(cast("Any", Server(*answers, QueryError("it is gone"))))
     found = [surroundings.look() for _ in range(5)]
     assert [surroundings.redo_before(each) for each in found if each] == [None, None, 10, 50]
     assert found[-1] is None

@@ -51,7 +51,7 @@ def remarks(levels: dict[str, str], *claims: Claim, trust: Trust | None = FOUND,
     options_of_bench = {name: more[name] for name in ("server", "snapshots_in") if name in more}
     bench = fake_bench(options=options_of_bench, counting=lambda: smart, data_directory=Path("/mnt"))
     resolved = SimpleNamespace(study=study, arms=(arm,))
-    return dict(drive_remarks(cast(ResolvedStudy, resolved), bench))
+    return dict(drive_remarks(cast("ResolvedStudy", resolved), bench))
 
 
 @pytest.mark.parametrize(

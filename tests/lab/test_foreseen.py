@@ -39,7 +39,7 @@ class Machine:
 
     @property
     def kernel(self) -> FakeKernel:
-        return cast(FakeKernel, self.attacher.kernel)
+        return cast("FakeKernel", self.attacher.kernel)
 
     def resolved(self, **changes: Any) -> ResolvedStudy:
         names = [f"device:{self.disks / name}" for name in ("one", "two")]

@@ -46,7 +46,7 @@ class Bench:
 
 
 def bench_with(place: Path | None) -> Workbench:
-    return cast(Workbench, Bench(BenchOptions(snapshots_in=place)))
+    return cast("Workbench", Bench(BenchOptions(snapshots_in=place)))
 
 
 def on(drives: Mapping[str, str], site: Site | None = None) -> ResolvedStudy:

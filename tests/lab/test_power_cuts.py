@@ -163,7 +163,7 @@ def arm(drive: Drive, installation: Installation, load: Load, cuts: int, **level
         site=site,
         setup=SimpleNamespace(load=options),
     )
-    return cast(ResolvedArm, made)
+    return cast("ResolvedArm", made)
 
 
 SOUND_STATE = LedgerState({0: (1, 1)}, {"ledger": 5, "tellers": 5, "branches": 5})
@@ -187,7 +187,7 @@ def made(
     drive, installation = Drive(place / "crash", plan), Installation(fault)
     resolved = arm(drive, installation, load or Load(state), len(plan), **levels)
     cuts = PowerCuts(resolved, CLONE, SEED)
-    cuts.start(cast(Any, Server()))
+    cuts.start(cast("Any", Server()))
     assert drive.done.wait(600)
     cuts.stop()
     cuts.close()
@@ -285,7 +285,7 @@ class Named:
 def test_a_torn_page_has_the_name_of_its_relation(file: str, block: int, relation: str | None) -> None:
     torn = Cut(replace(RECORD, page={"bytes": 8192}), Laps(FakeClock()))
     place_page(torn, (file, 2 * 8192))
-    name_page(torn, cast(Any, Named()))
+    name_page(torn, cast("Any", Named()))
     assert torn.record.page is not None
     assert (torn.record.page["file"], torn.record.page["relation_block"]) == (file, block)
     assert torn.record.page.get("relation") == relation
@@ -294,7 +294,7 @@ def test_a_torn_page_has_the_name_of_its_relation(file: str, block: int, relatio
 def test_a_page_that_no_relation_has_stays_without_a_name() -> None:
     torn = Cut(replace(RECORD, page={"bytes": 8192}), Laps(FakeClock()))
     place_page(torn, None)
-    name_page(torn, cast(Any, Named()))
+    name_page(torn, cast("Any", Named()))
     assert torn.record.page == {"bytes": 8192}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from pgassay.bench.load import Tools
 from pgassay.bench.running import Clock, Runner
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.cacheprobe import CacheprobeLoad, CacheprobeOptions
 from pgassay.load.fio import FioLoad, FioOptions
 from pgassay.load.pgbench.driver import PgbenchLoad

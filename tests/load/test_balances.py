@@ -33,7 +33,7 @@ def test_sums_of_the_tables_that_every_script_adds_to_agree(
     scripts: Collection[str], sums: Sequence[int], wrong: bool
 ) -> None:
     database = Database(sums)
-    found = unequal_sums(cast(Server, database), scripts)
+    found = unequal_sums(cast("Server", database), scripts)
     assert database.asked == len(sums)
     assert bool(found) is wrong
     assert not wrong or str(sums[-1]) in found["inconsistent"]
@@ -42,5 +42,5 @@ def test_sums_of_the_tables_that_every_script_adds_to_agree(
 @pytest.mark.parametrize("scripts", [["select-only"], ["/my/own.sql"], ["tpcb-like", "/my/own.sql"], ["ledger"]])
 def test_nothing_is_asked_where_no_rule_is_known(scripts: Collection[str]) -> None:
     database = Database(())
-    assert unequal_sums(cast(Server, database), scripts) == {}
+    assert unequal_sums(cast("Server", database), scripts) == {}
     assert database.asked == 0

@@ -10,7 +10,7 @@ import pytest
 from pgassay.bench.load import LedgerLoad, LedgerState, Tools
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.pgbench import data as acknowledged
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import LEDGER_TABLE, OURS, PgbenchOptions, random_seed, run_command
@@ -89,7 +89,7 @@ WHOLE = LedgerState({0: (9, 9), 1: (7, 8)}, {"ledger": 5, "accounts": 5, "teller
 
 
 def state(database: Database, since: LedgerState | None = None) -> LedgerState:
-    return acknowledged.ledger_state(cast(Server, database), 3, 2, since)
+    return acknowledged.ledger_state(cast("Server", database), 3, 2, since)
 
 
 def test_the_whole_ledger_is_read_with_all_sums() -> None:

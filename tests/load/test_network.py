@@ -20,7 +20,7 @@ from pgassay.bench.places import Endpoint, Listening
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import accounts
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load import drivers
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player

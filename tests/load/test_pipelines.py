@@ -9,7 +9,7 @@ import pytest
 from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
 

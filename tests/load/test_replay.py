@@ -13,7 +13,7 @@ from pgassay.bench.errors import LoadError
 from pgassay.bench.places import Endpoint
 from pgassay.bench.server import Server
 from pgassay.bench.slices import Slice
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.player import LeftOut, Player, ReplayedLog
 from pgassay.testing import real
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.probe import Target
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.probe.procfs import US_PER_TICK, LabFiles, ProcessIo, ProcessTree, children_of, read_text
 from pgassay.testing.fakes import FakeClock, FakeInstallation
 

@@ -12,7 +12,7 @@ import pytest
 from pgassay.bench.load import Tools
 from pgassay.bench.probe import Target
 from pgassay.bench.server import Server
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres import processes

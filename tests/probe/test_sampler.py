@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pgassay.bench.counters import Meter, Reading
 from pgassay.bench.running import Clock
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes import FakeClock
 from tests.fakes.probe import FakeReader

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.probe.registry import Probes
 from pgassay.probe.server_views import KINDS, WaitsReader
 from pgassay.probe.statistics import Session

@@ -13,7 +13,7 @@ from pgassay.bench.errors import BenchError
 from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.host import runner
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.load import program
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real

@@ -19,8 +19,7 @@ from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.children import PATH, which
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.load import program
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player

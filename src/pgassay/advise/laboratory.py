@@ -18,12 +18,25 @@ from pgassay import scratch, untrusted
 from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
-from pgassay.advise.failures import Cause, Failure, Noted, broken, gathered
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.robust import Condition, Found
 from pgassay.advise.smoothing import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import PointTrials, Question, Task, Tell, Values, at_conditions, document, names_of
+from pgassay.advise.task import (
+    Cause,
+    Failure,
+    Noted,
+    PointTrials,
+    Question,
+    Task,
+    Tell,
+    Values,
+    at_conditions,
+    broken,
+    document,
+    gathered,
+    names_of,
+)
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.numbers import duration

@@ -10,11 +10,10 @@ from math import log
 
 from pgassay.advise import screening
 from pgassay.advise.elimination import Line, shown_to_help
-from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, allowed, differing, is_level
-from pgassay.advise.task import Laboratory, Task, Tell, Values, fitting, whatever_is_kept
+from pgassay.advise.task import Laboratory, Noted, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
 from pgassay.report.words import counted
 from pgassay.study.units import canonical

@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import failures, robust, text
-from pgassay.advise.explain import costs, costs_in_point
+from pgassay.advise import robust, text
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.screening import Screened, Standing
-from pgassay.advise.task import Task
+from pgassay.advise.task import Task, refused_table
+from pgassay.advise.text import costs, costs_in_point
 from pgassay.advise.walk import Advice
 from pgassay.report import contents, verdict
 from pgassay.report.colours import GREY, INK, PALETTE
@@ -54,7 +54,7 @@ def sections(task: Task, advice: Advice, objectives: Sequence[str]) -> tuple[Sec
             figure = _effects(task, advice, at, objective, title)
             yield Folded(f"The settings by {title}", (figure,)) if task.others else figure
         yield _all_settings(task, advice, objectives)
-        yield from failures.table(advice.refused)
+        yield from refused_table(advice.refused)
 
     answer = contents.headline_instead((text.headline(advice, objectives),))
     if task.others:

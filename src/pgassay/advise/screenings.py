@@ -11,10 +11,9 @@ from math import exp, log, prod
 from statistics import fmean
 
 from pgassay.advise import budget, screening
-from pgassay.advise.failures import Noted
 from pgassay.advise.screening import Plan, Screened, of_objective
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Measure, Task, Tell, Trials, Values, fitting, relative
+from pgassay.advise.task import Measure, Noted, Task, Tell, Trials, Values, fitting, relative
 from pgassay.design.validity import rule_of
 from pgassay.report.words import counted
 

@@ -14,7 +14,6 @@ from math import log
 
 from pgassay.advise import budget, front, lines, robust, screening, screenings
 from pgassay.advise.elimination import Compared, Line
-from pgassay.advise.failures import Failure, Noted, gathered, lowered
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
@@ -36,7 +35,19 @@ from pgassay.advise.smoothing import (
     trimmed,
 )
 from pgassay.advise.space import Configuration, Space, differing
-from pgassay.advise.task import Laboratory, Task, Tell, Trials, Values, relative, whatever_is_kept
+from pgassay.advise.task import (
+    Failure,
+    Laboratory,
+    Noted,
+    Task,
+    Tell,
+    Trials,
+    Values,
+    gathered,
+    lowered,
+    relative,
+    whatever_is_kept,
+)
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.words import counted
 

@@ -169,7 +169,7 @@ def _once_a_class(function: Function) -> Function:
 
     mypy takes the class of a dataclass for something without a hash, and would refuse `functools.cache` as it is.
     """
-    return cast(Function, functools.cache(function))
+    return cast("Function", functools.cache(function))
 
 
 @_once_a_class

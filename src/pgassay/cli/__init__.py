@@ -102,7 +102,7 @@ def _dispatch(words: list[str]) -> int:
 def find_command(name: str) -> tuple[Command, str]:
     """The command and its summary; raises `UsageError` for an unknown one, `PluginError` for one that is broken."""
     if name in COMMANDS:
-        return cast(Command, import_module(f"pgassay.cli.{name}")), COMMANDS[name]
+        return cast("Command", import_module(f"pgassay.cli.{name}")), COMMANDS[name]
     others = {plugin.name: plugin for plugin in plugins.installed(plugins.Group.COMMANDS)}
     if name not in others:
         raise unknown_command(name, (*COMMANDS, *others))

@@ -111,21 +111,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and prove, go on with it, or explain a setting; returns the exit status. Raises `PgassayError`."""
-    from pgassay.advise import explain, folder
+    from pgassay.advise import folder, text
     from pgassay.advise.search import require_optimiser
     from pgassay.report.json_values import to_json
 
     name = arguments.explain
     if name and not arguments.resume:
-        explain.require_known(name, None)
-        print(to_json(explain.known_values(name)) if arguments.json else explain.explain(name, None, None).rstrip("\n"))
+        text.require_known(name, None)
+        print(to_json(text.known_values(name)) if arguments.json else text.explain(name, None, None).rstrip("\n"))
         return SUCCESS
     require_optimiser()
     if not arguments.resume:
         return _begin(arguments)
     kept = folder.read(arguments.resume)
     if name:
-        explain.require_known(name, kept.task)
+        text.require_known(name, kept.task)
     return _walk(arguments, arguments.resume.absolute(), kept)
 
 
@@ -222,7 +222,7 @@ def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContext
 
 
 def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
-    from pgassay.advise import explain, text
+    from pgassay.advise import text
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
@@ -246,9 +246,9 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
         return INTERRUPTED
     objectives, name = kept.question.objectives, arguments.explain
     if name and arguments.json:
-        print(to_json(explain.values(name, task, advice, objectives)))
+        print(to_json(text.values_of_setting(name, task, advice, objectives)))
     elif name:
-        print(explain.explain(name, task, advice, objectives), end="")
+        print(text.explain(name, task, advice, objectives), end="")
     elif arguments.json:
         print(to_json(values))
     elif arguments.quiet:
@@ -262,7 +262,7 @@ def _finished(
     kept: "SavedTask", laboratory: "RealLaboratory", tell: "Tell", path: Path
 ) -> "tuple[Advice, dict[str, Any]]":
     """The advice at the end of its way, and what it says for scripts: its page and files are written."""
-    from pgassay.advise import explain, folder, page, text
+    from pgassay.advise import folder, page, text
     from pgassay.advise.walk import walk
     from pgassay.report.json_values import to_json
 
@@ -276,7 +276,7 @@ def _finished(
     values = text.values(task, advice, objectives, str(path))
     if task.others:
         names = [each.name for each in task.space.dimensions]
-        values["by_setting"] = {each: explain.values(each, task, advice, objectives) for each in names}
+        values["by_setting"] = {each: text.values_of_setting(each, task, advice, objectives) for each in names}
     (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
     return advice, values
 

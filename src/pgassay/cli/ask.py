@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from pgassay.bench.server import Installation, Server
     from pgassay.capture.asking import PreparedQuestion
     from pgassay.capture.format import Capture, Load
-    from pgassay.capture.playing import Examined, Stage
     from pgassay.capture.question import Question
+    from pgassay.capture.replaying import Examined, Stage
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
     from pgassay.record.ask import StatementRecord
@@ -243,7 +243,7 @@ class Tried:
 
 def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tried:
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
-    from pgassay.capture.playing import SETTINGS, play, try_each
+    from pgassay.capture.replaying import SETTINGS, play_alone, try_each
     from pgassay.lab.arms import resolve
     from pgassay.lab.preparation import rehearse
 
@@ -261,7 +261,9 @@ def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tr
         return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
 
     if owners is not None:
-        load = rehearse(baseline, SETTINGS, lambda server: play(written.load.played, paced(stage(server)), owners))
+        load = rehearse(
+            baseline, SETTINGS, lambda server: play_alone(written.load.played, paced(stage(server)), owners)
+        )
     answers = _answers(written, arms, baseline, bench)
     failures = {
         script: f"with {arm.arm.name}: {found.failed}"
@@ -284,8 +286,7 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
     as fast as in the log it was due. Raises `CaptureError` where that fails: each of its trials would.
     """
     from pgassay.capture.errors import CaptureError
-    from pgassay.capture.playing import LIBRARY
-    from pgassay.capture.replaying import play
+    from pgassay.capture.replaying import LIBRARY, play
     from pgassay.lab.arms import resolve
     from pgassay.lab.preparation import rehearse
     from pgassay.load.replay import FILE, ReplayOptions, described
@@ -363,7 +364,7 @@ def statement_records(
 
 
 def _stage(arm: "ResolvedArm", bench: "Workbench") -> "Callable[[Server], Stage]":
-    from pgassay.capture.playing import Stage
+    from pgassay.capture.replaying import Stage
     from pgassay.load.pgbench.options import PgbenchOptions
 
     options = arm.setup.load
@@ -398,7 +399,7 @@ def _answers(
 
 
 def _answered(written: "PreparedQuestion", arm: "ResolvedArm", bench: "Workbench") -> Answers:
-    from pgassay.capture.playing import SETTINGS, examine
+    from pgassay.capture.replaying import SETTINGS, examine
     from pgassay.lab.preparation import rehearse
 
     stage = _stage(arm, bench)

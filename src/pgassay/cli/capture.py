@@ -65,9 +65,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture.source import Session
     from pgassay.capture.taking import Request, Tools, capture, estimate, foreseen, identify
     from pgassay.host import accounts
-    from pgassay.host.clock import SystemClock
     from pgassay.host.keeper import Keeper
-    from pgassay.host.runner import LocalRunner
+    from pgassay.host.runner import LocalRunner, SystemClock
     from pgassay.lab import gone
     from pgassay.lab.places import local_finder
     from pgassay.study.units import parse_time_s

@@ -87,8 +87,7 @@ def factor_words(factors: Iterable["Factor"], settings: Sequence[str]) -> tuple[
 def _settings() -> tuple[str, ...]:
     """The settings of the PostgreSQL that `pgassay run` would take; none where there is no PostgreSQL."""
     from pgassay.host import accounts
-    from pgassay.host.clock import SystemClock
-    from pgassay.host.runner import LocalRunner
+    from pgassay.host.runner import LocalRunner, SystemClock
     from pgassay.postgres.find import Finder
     from pgassay.postgres.settings import PRIVATE, names
 

@@ -46,8 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.drive.sessions import killed_runs
     from pgassay.host import accounts
     from pgassay.host.changes import Ledger, boot_of
-    from pgassay.host.doctor import examine
-    from pgassay.host.doctor_checks import changes_owed, client_clock
+    from pgassay.host.doctor import changes_owed, client_clock, examine
     from pgassay.host.keeper import orphans
     from pgassay.host.storage import mount_of
     from pgassay.lab.machine import known_clock

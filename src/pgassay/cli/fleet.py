@@ -160,12 +160,12 @@ def fleet_of(
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
     require_extra()
-    from pgassay.fleet import dask_crew, own_files
+    from pgassay.fleet import dask_crew, parcels
     from pgassay.fleet.blocks import Bench, names_its_postgres
     from pgassay.fleet.certificates import parse_address
     from pgassay.lab.run import Remark
 
-    files = own_files.read(name, document, (begun or {}).get(own_files.FACT))
+    files = parcels.read_own_files(name, document, (begun or {}).get(parcels.FILES_FACT))
     address, own = parse_address(arguments.on), names_its_postgres(document)
     terms = dask_crew.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
@@ -181,7 +181,9 @@ def fleet_of(
             "hosts of several kinds ran blocks, as was allowed": dask_crew.differences(facts, own_postgres=own),
         }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found.items() if holds)
-        yield Fleet(crew, facts, remarks, {own_files.FACT: {each.path: each.sha256 for each in files}} if files else {})
+        yield Fleet(
+            crew, facts, remarks, {parcels.FILES_FACT: {each.path: each.sha256 for each in files}} if files else {}
+        )
 
 
 @contextmanager

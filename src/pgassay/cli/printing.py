@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any, TextIO, cast
 
 from pgassay.errors import PgassayError
-from pgassay.host.processes import processes
+from pgassay.host.keeper import processes
 from pgassay.outgoing import Output, control, plain
 
 SUCCESS = 0
@@ -120,7 +120,7 @@ def silence_broken(words: Sequence[str], patience_s: float = PATIENCE_S) -> Iter
                 out.flush()
 
     for name, stream in terminals.items():
-        setattr(sys, name, Output(cast(TextIO, _Heard(plain(stream), silence))))
+        setattr(sys, name, Output(cast("TextIO", _Heard(plain(stream), silence))))
     speaker = threading.Thread(target=speak, daemon=True)
     speaker.start()
     try:

@@ -53,8 +53,8 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
     with (
         Progress(doing, BarColumn(), left, TimeElapsedColumn(), console=console, transient=True) as progress,
         # The bar takes over what others print, and writes to the stream below ours.
-        redirect_stdout(cast(TextIO, Output(sys.stdout))),
-        redirect_stderr(cast(TextIO, Output(sys.stderr))),
+        redirect_stdout(cast("TextIO", Output(sys.stdout))),
+        redirect_stderr(cast("TextIO", Output(sys.stderr))),
     ):
         yield _Bar(study, progress)
 

@@ -14,8 +14,7 @@ import msgspec
 
 from pgassay.design.schedule import FinishedTrial, History, RunBlock, next_in_block
 from pgassay.fleet import FleetError
-from pgassay.fleet.own_files import OwnFile
-from pgassay.fleet.parcels import Arrived, Parcel, pack
+from pgassay.fleet.parcels import Arrived, OwnFile, Parcel, pack
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.runner import play, trial_seed, try_to_prepare
 from pgassay.lab.trial_state import Assignment, HostState

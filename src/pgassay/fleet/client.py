@@ -41,8 +41,7 @@ from pgassay.fleet import FleetError
 from pgassay.fleet.dask_crew import other_version, workers
 from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.lab.places import embedded_directory
 from pgassay.load import player, references
 from pgassay.load.player import DESCRIPTION, PROGRAM, ControlledProgram

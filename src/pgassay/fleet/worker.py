@@ -32,9 +32,8 @@ from pgassay.fleet import parcels
 from pgassay.fleet.blocks import Job
 from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.host import accounts
-from pgassay.host.clock import SystemClock
 from pgassay.host.facts import collect, host_id
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.lab.places import default_directory, local_finder
 from pgassay.record.disk import RealDisk
 

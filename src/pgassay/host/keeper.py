@@ -1,4 +1,4 @@
-"""A small process that outlives its lab, and ends what a killed lab leaves running.
+"""Processes as /proc shows them, and a small one that outlives its lab and ends what a killed lab leaves running.
 
 The kernel tells each program that we started of our death (see `_launch`). That is not enough for servers that stand
 still while others take their turn, for what our programs have started themselves, and for the daemons of drives, whose
@@ -8,18 +8,61 @@ environment, ends it, and then becomes a command that gives back what else was h
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from pgassay import children
-from pgassay.bench.proc import process_of
+from pgassay.bench.proc import Process, process_of
 from pgassay.host import _keeper
-from pgassay.host.processes import processes
 from pgassay.scratch import state_directory
+
+
+def processes(proc: Path = Path("/proc")) -> dict[int, Process]:
+    """All processes now, by pid."""
+    there = (process_of(entry.name, proc) for entry in proc.iterdir() if entry.name.isdecimal())
+    return {process.pid: process for process in there if process is not None}  # None: it ended while we looked
+
+
+def descendants(pid: int, everyone: dict[int, Process]) -> list[Process]:
+    """Children, grandchildren and so on of `pid`, without itself."""
+    found: list[Process] = []
+    parents = {pid}
+    while parents:
+        children = [process for process in everyone.values() if process.parent in parents]
+        found += children
+        parents = {process.pid for process in children}
+    return found
+
+
+def still_there(process: Process) -> bool:
+    """Does this very process still run (not a zombie, not another with its number)?"""
+    now = process_of(process.pid)
+    return now is not None and now.started_ticks == process.started_ticks and now.state != "Z"
+
+
+def end_all(family: list[Process], patience_s: float = 5.0) -> None:
+    """Wait a moment for these to go by themselves, then kill what is left and wait until it is gone."""
+    deadline = time.monotonic() + patience_s
+    killed = False
+    while left := [process for process in family if still_there(process)]:
+        if time.monotonic() > deadline:
+            if killed:
+                return  # In uninterruptible sleep: the kernel will end it.
+            for process in left:
+                try:
+                    os.kill(process.pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    continue
+            killed = True
+            deadline = time.monotonic() + patience_s
+        time.sleep(0.01)
+
 
 VARIABLE = "PGASSAY_LAB"
 """In the environment of each program that a lab starts: its process id, when it started in ticks since boot, and a

@@ -1,4 +1,4 @@
-"""The real `bench.running.Runner`: programs without a shell, in sessions of their own, never as root unless they must.
+"""The real `bench.running.Clock` and `Runner`: programs without a shell, in sessions of their own, and seldom as root.
 
 Every program dies with us, even when we are killed by SIGKILL (see `_launch` and `keeper`), and inherits no variable of
 ours: tokens of the user's shell are not a program's business, and libpq's would lead it to another server.
@@ -34,8 +34,7 @@ from pgassay.bench.running import PRINTED_BYTES_MAX, Completed
 from pgassay.files import Directory, UntrustedError
 from pgassay.host import _launch
 from pgassay.host.accounts import barrier, groups_of, may_read
-from pgassay.host.keeper import VARIABLE, mark
-from pgassay.host.processes import descendants, end_all, processes, still_there
+from pgassay.host.keeper import VARIABLE, descendants, end_all, mark, processes, still_there
 
 PLACE = Path("/tmp")
 """Not $TMPDIR: that may be closed to the account (pam_tmpdir)."""
@@ -469,3 +468,19 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
 def _among(process: Process, family: Sequence[Process]) -> bool:
     """Is this very process listed, whatever it has done since?"""
     return (process.pid, process.started_ticks) in {(each.pid, each.started_ticks) for each in family}
+
+
+class SystemClock:
+    """Both times of this machine."""
+
+    def monotonic_ns(self) -> int:
+        """Nanoseconds that never go back."""
+        return time.monotonic_ns()
+
+    def wall_ns(self) -> int:
+        """Nanoseconds since the epoch, UTC."""
+        return time.time_ns()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait; a negative length is none."""
+        time.sleep(max(0.0, seconds))

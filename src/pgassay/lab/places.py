@@ -15,8 +15,7 @@ from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import accounts
 from pgassay.host.accounts import require_reach
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.builds.cache import Cache

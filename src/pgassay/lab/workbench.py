@@ -26,11 +26,10 @@ from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import accounts
 from pgassay.host.changes import Ledger, LocalHost, boot_of
-from pgassay.host.clock import SystemClock
 from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.host.storage import PageCache
 from pgassay.lab import gone
 from pgassay.lab.catalogue import every_factor

@@ -30,7 +30,7 @@ from pgassay.bench.probe import Probe, Reader, Target
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.importing.files import READERS
 from pgassay.importing.reader import ForeignFile, Options, Reading
 from pgassay.importing.reader import Reader as FileReader

@@ -13,8 +13,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
 from pgassay.files import Directory
 from pgassay.host.accounts import choose
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.postgres import ownership
 from pgassay.postgres.find import VARIABLE, Finder
 from pgassay.postgres.installation import LocalInstallation

@@ -42,7 +42,7 @@ class Volume:
 def aged(operations: tuple[str, ...], home: Path) -> str:
     """The signature that a snapshot aged by this load has."""
     volume = Volume(operations)
-    ageing = EmulatedAgeing(cast(EmulatedVolume, volume), home, 0.8, 0.5)
+    ageing = EmulatedAgeing(cast("EmulatedVolume", volume), home, 0.8, 0.5)
     ageing.begin()
     ageing.finish("key")
     assert not (home / TRACE).exists()

@@ -13,7 +13,7 @@ from pgassay.bench import versions
 from pgassay.bench.errors import BenchError, Lacking, NotSettableError, SettingError
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.postgres.attached import attachment, facts, ways
 from pgassay.postgres.attached.attachment import attach
 from pgassay.postgres.attached.clients import Client, Companions

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.bench.errors import BenchError, QueryError
 from pgassay.errors import UsageError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
 from pgassay.postgres.attached.watch import SLOT_BYTES, SOURCE, Slot, Watch, require_slots

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.bench.places import Account
-from pgassay.host.clock import SystemClock
-from pgassay.host.runner import LocalRunner
+from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody

@@ -15,7 +15,7 @@ from pgassay.bench.load import Tools
 from pgassay.bench.server import Server
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
-from pgassay.host.clock import SystemClock
+from pgassay.host.runner import SystemClock
 from pgassay.lab.checks import code_of
 from pgassay.lab.places import Building
 from pgassay.load.pgbench.driver import PgbenchLoad
