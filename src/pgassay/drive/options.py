@@ -24,7 +24,7 @@ from typing import Any
 
 from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
-from pgassay.bench.factor import Catalogue, Readable, Stage
+from pgassay.bench.factor import Catalogue, Readable, Stage, Turns
 from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
 from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
 from pgassay.bench.places import MountEntry
@@ -442,10 +442,17 @@ MKFS = Kind(_mkfs, " ".join, "options of mkfs, but no device")
 MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas between")
 
 
+_IN_TURNS = Turns(
+    "a drive goes on with its own work while its server stands still, and remembers for longer than a slice",
+    one_value=True,
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OneDrive(Options):
     """One drive; None is what the kind of drive usually has."""
 
+    turns = _IN_TURNS
     place: DriveLevel | None = option(
         PLACE,
         name="",
@@ -581,6 +588,7 @@ class DriveOptions(Options):
     """All drives of one treatment. Raises `UsageError` for options that a kind of drive does not have."""
 
     namespace = "drive"
+    turns = _IN_TURNS
     data: OneDrive = group(OneDrive, default=OneDrive())
     wal: OneDrive | None = group(OneDrive, default=None)
     state: str = option(
