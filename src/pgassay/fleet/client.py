@@ -204,9 +204,9 @@ def _used_us() -> float:
     return (used.ru_utime + used.ru_stime) * 1e6
 
 
-def _busy(stat: Path = Path("/proc/stat")) -> tuple[float, float]:
+def _busy() -> tuple[float, float]:
     """This host's CPU time so far, all of it and what was used (proc(5); idle, iowait and steal are not)."""
-    words = stat.read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    words = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     times = [float(word) for word in words]
     return sum(times), sum(times) - times[3] - times[4] - (times[7] if len(times) > 7 else 0.0)
 

@@ -28,7 +28,6 @@ from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
 from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, Second, levels_of
 from pgassay.record.directory import RunDirectory
-from pgassay.record.disk import Disk
 from pgassay.record.formats import IMPORTED, RunHeader
 from pgassay.record.linted import SAID
 from pgassay.record.values import NO_VALUE, SHORT, UNKNOWN_TIME_NS, LevelRecord, Reason, TrialRecord
@@ -308,10 +307,9 @@ def import_files(
 
 
 def write_run(
-    path: Path, header: RunHeader, study_toml: str, source: Source, placed: Sequence[tuple[int, Placed]],
-    disk: Disk | None = None,
-) -> None:  # fmt: skip
-    with RunDirectory.create(path, header, study_toml, source.facts(), disk) as run:
+    path: Path, header: RunHeader, study_toml: str, source: Source, placed: Sequence[tuple[int, Placed]]
+) -> None:
+    with RunDirectory.create(path, header, study_toml, source.facts()) as run:
         for number, (block, each) in enumerate(placed, start=1):
             staging = run.begin_trial(number, {"imported_from": each.run.place})
             run.commit_trial(staging, trial_of(number, block, each), each.run.series)

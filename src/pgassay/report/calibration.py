@@ -195,7 +195,6 @@ class CalibrationFindings:
             runs=max((_run(each) for each in trials), default=0),
             trial_s=round(self.lengths.trial_s, 3),
             run_s=round(self.lengths.run_s, 3),
-            prepare_s=round(self.lengths.cluster_s, 3),
             noise={name: _record(noise) for name, noise in self.noises.items()},
             run_directory=str(self.run.path),
             capacities=self.capacities,

@@ -69,7 +69,6 @@ class Summary:
     transactions_per_client: int | None = None
     max_tries: int | None = None
     failed: int | None = None
-    retried: int | None = None
     retries: int | None = None
     skipped: int | None = None
     late: int | None = None
@@ -95,7 +94,6 @@ _LINES = (
     r"number of transactions per client: (?P<transactions_per_client>\d+)",
     r"number of transactions actually processed: (?P<processed>\d+)(?:/(?P<due>\d+))?",
     r"number of failed transactions: (?P<failed>\d+) \(.*\)",
-    r"number of transactions retried: (?P<retried>\d+) \(.*\)",
     r"total number of retries: (?P<retries>\d+)",
     r"number of transactions skipped: (?P<skipped>\d+) \(.*\)",
     r"number of transactions above the .+ ms latency limit: (?P<late>\d+)/\d+ \(.*\)",
