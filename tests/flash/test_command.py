@@ -127,7 +127,7 @@ def test_the_description_in_the_manual_is_one(capsys: pytest.CaptureFixture[str]
     path.write_text(manual.partition("```toml\n")[2].partition("```")[0])
     (found,) = simulated(capsys, str(path))
     assert found["settled"] is True
-    assert len(found["input"]) == 2
+    assert len(found["input"]) == 1
     assert 0.3 < found["write_amplification"] < 1
 
 
