@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from pgassay.bench.load import LoadResult
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.fleet import own_files
@@ -48,7 +48,7 @@ class ScriptLoad(MachineLoad):
 class Scripted(Simulation):
     """A machine whose load plays scripts, which lie where `files` says."""
 
-    files: OwnFiles = field(default_factory=OwnFiles)
+    files: UserFiles = field(default_factory=UserFiles)
 
     def resolved(self) -> ResolvedStudy:
         load = ScriptLoad(self.machine, self.speeds, {}, {})
@@ -56,8 +56,8 @@ class Scripted(Simulation):
         return resolve(self.study, site)
 
 
-def scripted(place: Path, study: Study, files: OwnFiles | None = None) -> Scripted:
-    return Scripted(simulate(place).machine, study, {}, files=files or OwnFiles())
+def scripted(place: Path, study: Study, files: UserFiles | None = None) -> Scripted:
+    return Scripted(simulate(place).machine, study, {}, files=files or UserFiles())
 
 
 @dataclass
@@ -127,7 +127,7 @@ def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scrip
                 assert mode.st_uid == os.geteuid()
                 assert not mode.st_mode & (stat.S_IWGRP | stat.S_IRWXO)
                 assert mode.st_gid == account.gid or not mode.st_mode & stat.S_IRWXG
-        assert own.told(f"in {own.here(scripts[1])}: error") == f"in {scripts[1]}: error"
+        assert own.with_user_paths(f"in {own.here(scripts[1])}: error") == f"in {scripts[1]}: error"
         folder = next(iter(own.places.values())).parents[1]
         assert folder.exists()
     assert not folder.exists()

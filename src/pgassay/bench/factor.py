@@ -112,7 +112,7 @@ class Factor:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
         raise NotImplementedError
 
-    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+    def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The level with the path of each file and folder that it names as `change` makes it; most levels name none."""
         return level
 
@@ -129,7 +129,7 @@ class Factor:
             paths.append(path)
             return path
 
-        self.moved(name, level, noted)
+        self.map_paths(name, level, noted)
         return level.canonical if any(str(path) not in typed for path in paths) else typed
 
     def turns(self, name: str) -> Turns | None:

@@ -277,8 +277,8 @@ class OptionFactor(Factor):
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, self.option.kind.canonical(name, typed))
 
-    def moved(self, name: str, level: Level, change: Change) -> Level:
-        """See `Factor.moved`; what was typed stays."""
+    def map_paths(self, name: str, level: Level, change: Change) -> Level:
+        """See `Factor.map_paths`; what was typed stays."""
         kind = self.option.kind
         if kind.each_path is None:
             return level

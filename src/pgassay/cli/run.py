@@ -21,7 +21,7 @@ from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
@@ -190,7 +190,7 @@ def run_document(
     arguments: argparse.Namespace,
     remarks: "Sequence[Remark]" = (),
     more_files: Mapping[str, bytes] | None = None,
-    files: "OwnFiles | None" = None,
+    files: "UserFiles | None" = None,
 ) -> int:
     """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
 

@@ -66,7 +66,9 @@ def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
         try:
             yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
         except PgassayError as error:  # the user knows no copies
-            raise FleetError(own.told(error.message), error.hint and own.told(error.hint)) from error
+            raise FleetError(
+                own.with_user_paths(error.message), error.hint and own.with_user_paths(error.hint)
+            ) from error
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay.bench.counters import Sample
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.fleet import FleetError
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below
@@ -62,15 +62,15 @@ class Unpacked:
 
 
 def pack(
-    disk: Disk, staging: Path, record: TrialRecord, series: Iterable[Sample], own: OwnFiles | None = None
+    disk: Disk, staging: Path, record: TrialRecord, series: Iterable[Sample], own: UserFiles | None = None
 ) -> Parcel:
     """Pack a trial whose tools wrote below `staging`; where they name copies of `own` files, it names the files."""
-    own = own or OwnFiles()
+    own = own or UserFiles()
     from pgassay.record.series import frame, parquet
 
     files = {str(path.relative_to(staging)): disk.read(path) for path in files_below(disk, staging)}
-    files = {name: own.told_bytes(data) for name, data in files.items() if name not in OURS}
-    files[TRIAL_FILE] = own.told_bytes(formats.encode(record))
+    files = {name: own.with_user_paths_bytes(data) for name, data in files.items() if name not in OURS}
+    files[TRIAL_FILE] = own.with_user_paths_bytes(formats.encode(record))
     files[SERIES_FILE] = parquet(frame(record.number, series))
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:

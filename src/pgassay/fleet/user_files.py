@@ -1,6 +1,6 @@
 """Files of the user's that a study names: the head reads them once, and they travel with every order.
 
-Which levels name files is said by their factors (`Factor.moved`). On a host each lies in a private folder for as long
+Factors say which levels name files (`Factor.map_paths`). On a host each file lies in a private folder for as long
 as its bench lives, under a number of ours and its own name; no path of the head is a path there. The study keeps the
 paths that the user wrote, so snapshots, treatments and the record are named as on one machine.
 """
@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay import scratch
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.design.schedule import DRIVES
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -116,14 +116,14 @@ def _content(path: Path, left: int) -> bytes | str:
 
 
 @contextmanager
-def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
+def laid_out(files: Sequence[OwnFile]) -> Iterator[UserFiles]:
     """On a host: the files in a private folder until the `with` ends; raises `FleetError` for what is damaged.
 
     Nobody but the account of the servers, which plays scripts, can read them, and where we are root not even it can
     write to them.
     """
     if not files:
-        yield OwnFiles()
+        yield UserFiles()
         return
     contents: dict[str, bytes] = {}
     for file in files:
@@ -144,7 +144,7 @@ def laid_out(files: Sequence[OwnFile]) -> Iterator[OwnFiles]:
             with folder.inner(str(number)) as own:
                 own.replace(name, content, owner, 0o440 if owner else 0o400)
             places[Path(path)] = place / str(number) / name
-        yield OwnFiles(places)
+        yield UserFiles(places)
 
 
 def _unpacked(file: OwnFile) -> bytes:

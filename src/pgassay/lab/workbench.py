@@ -17,7 +17,7 @@ from pgassay import scratch
 from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.errors import Lacking
 from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.count.valgrind import Valgrind
@@ -86,7 +86,7 @@ class BenchOptions:
     """Who may stay on it, as `postgres.attached.clients` reads them."""
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot there may hold back before the run ends."""
-    files: OwnFiles = field(default_factory=OwnFiles)
+    files: UserFiles = field(default_factory=UserFiles)
     """Where files are that the study names by their paths on another machine, as a capsule's are."""
 
 

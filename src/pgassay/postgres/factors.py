@@ -179,7 +179,7 @@ class CopyOf(Factor):
         """All of a server's."""
         return True
 
-    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+    def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The directory is one of the user's."""
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
