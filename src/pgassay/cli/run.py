@@ -275,7 +275,7 @@ def conduct(
             else:
                 from pgassay.fleet.head import conduct as over_hosts
 
-                over_hosts(resolved, run, watcher, hosts.crew)
+                over_hosts(resolved, run, watcher, hosts.executor)
         except KeyboardInterrupt:
             here = run.path.relative_to(Path.cwd()) if run.path.is_relative_to(Path.cwd()) else run.path
             print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)

@@ -38,7 +38,7 @@ from pgassay.bench.places import Endpoint, Listening, Network
 from pgassay.bench.running import Completed, Elsewhere, Runner
 from pgassay.errors import PgassayError
 from pgassay.fleet import FleetError
-from pgassay.fleet.dask_crew import other_version, workers
+from pgassay.fleet.dask_executor import other_version, workers
 from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.clock import SystemClock
@@ -215,13 +215,13 @@ _END_S = 60.0
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _RunningProgram:
     program: ControlledProgram
     told_to_end: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
 
 
-_KEPT: dict[str, _Kept] = {}
+_KEPT: dict[str, _RunningProgram] = {}
 """The programs of this worker that others ask, by what the head calls them."""
 
 
@@ -258,7 +258,7 @@ def keep(name: str, given: bytes) -> None:
             )
         except PgassayError as error:
             raise RuntimeError(error.message) from None
-        kept = _KEPT[name] = _Kept(program)
+        kept = _KEPT[name] = _RunningProgram(program)
         try:
             secede()
             while is_wanted(worker, key) and not kept.told_to_end.wait(_LISTEN_S):

@@ -34,7 +34,7 @@ _INIT = "load.init"
 _NAME_BYTES_MAX = 255
 
 
-class OwnFile(msgspec.Struct, frozen=True):
+class UserFile(msgspec.Struct, frozen=True):
     """A file as it travels: its path where the study was written, its SHA-256, its packed content."""
 
     path: str
@@ -42,7 +42,7 @@ class OwnFile(msgspec.Struct, frozen=True):
     packed: bytes
 
 
-def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[OwnFile, ...]:
+def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[UserFile, ...]:
     """The files that a recorded study names; raises `UsageError`, with their names, for those that cannot travel.
 
     `known` has the SHA-256 of each when the run began: what has changed since is refused.
@@ -77,7 +77,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
             "run the study on one machine, without --on",
         )
     files = tuple(
-        OwnFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content, 1))
+        UserFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content, 1))
         for path, content in contents.items()
     )
     changed = [each.path for each in files if known and known.get(each.path, each.sha256) != each.sha256]
@@ -116,7 +116,7 @@ def _content(path: Path, left: int) -> bytes | str:
 
 
 @contextmanager
-def laid_out(files: Sequence[OwnFile]) -> Iterator[UserFiles]:
+def laid_out(files: Sequence[UserFile]) -> Iterator[UserFiles]:
     """On a host: the files in a private folder until the `with` ends; raises `FleetError` for what is damaged.
 
     Nobody but the account of the servers, which plays scripts, can read them, and where we are root not even it can
@@ -147,7 +147,7 @@ def laid_out(files: Sequence[OwnFile]) -> Iterator[UserFiles]:
         yield UserFiles(places)
 
 
-def _unpacked(file: OwnFile) -> bytes:
+def _unpacked(file: UserFile) -> bytes:
     """Its content, when name, size and hash have been looked at: what a head sends is not believed."""
     path = PurePosixPath(file.path)
     if not path.is_absolute() or path.name in ("", "..") or not file.path.isprintable():
