@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host.clock import SystemClock
     from pgassay.host.keeper import Keeper
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab import gone
+    from pgassay.lab import cleanup
     from pgassay.lab.places import local_finder
     from pgassay.study.units import parse_time_s
 
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace) -> int:
         files.require_absent(arguments.out)
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    with closing(Keeper(gone.COMMAND)), Session(arguments.conninfo) as session:
+    with closing(Keeper(cleanup.COMMAND)), Session(arguments.conninfo) as session:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
         finder = local_finder(runner, clock, account)

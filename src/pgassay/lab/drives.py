@@ -31,7 +31,7 @@ from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab.gone import end_killed
+from pgassay.lab.cleanup import end_killed
 from pgassay.lab.site import Attach
 from pgassay.postgres import ownership
 from pgassay.record.disk import RealDisk

@@ -32,7 +32,7 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import PageCache
-from pgassay.lab import gone
+from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import Drives, known_in, local_attacher, owned
 from pgassay.lab.interruption import Interruption
@@ -112,7 +112,7 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
-            self._keeper = Keeper(gone.COMMAND)
+            self._keeper = Keeper(cleanup.COMMAND)
             stack.callback(self._keeper.close)
             stack.callback(self.host.close)
             self.host.repair()
