@@ -71,10 +71,10 @@ class Own:
 def of_row(findings: "Findings", row: Published) -> tuple[Own, ...]:
     """What was measured of the row's own treatment."""
     response = row.response or findings.study.primary
-    return beside(findings, PublishedFigure("", response=response, treatment=row.treatment))
+    return own_figures(findings, PublishedFigure("", response=response, treatment=row.treatment))
 
 
-def beside(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
+def own_figures(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
     """What was measured of a figure, place by place; at least one, if only with the reason why there is no figure."""
     if figure.unmeasured:
         return (Own("", figure.named, why=figure.unmeasured),)
@@ -222,7 +222,7 @@ def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tu
     found = []
     for row in findings.study.published:
         own = [("", each) for each in of_row(findings, row)] if row.treatment else []
-        own += [(figure.column, each) for figure in row.figures for each in beside(findings, figure)]
+        own += [(figure.column, each) for figure in row.figures for each in own_figures(findings, figure)]
         found.append((row, own))
     return found
 
