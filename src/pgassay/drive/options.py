@@ -38,7 +38,7 @@ from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.errors import UsageError
-from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
+from pgassay.study.drives import DECLARABLE, UNTIMED, DriveKind, Role, declared
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import parse_memory
@@ -322,7 +322,7 @@ def _place(name: str, text: str) -> DriveLevel:
     if bare == DriveKind.BESIDE and name == f"{DriveOptions.namespace}.wal" and role is None:
         return DriveLevel(DriveKind.BESIDE)
     found = _undeclared(bare)
-    if role is not None and found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION):
+    if role is not None and found.kind not in DECLARABLE:
         raise UsageError(
             f'"{text}" declares what a drive of kind {found.kind} is, which is known',
             "normal= and compressing= stand before directory:PATH, device:/dev/NAME or FILE.toml",
@@ -543,6 +543,16 @@ class OneDrive(Options):
         """The directory, device or description that was named."""
         return None if self.place is None else self.place.path
 
+    @property
+    def directory(self) -> Path | None:
+        """The directory that was named; None for other kinds, and for the one of `--data-dir`."""
+        return self.path if self.kind is DriveKind.DIRECTORY else None
+
+    @property
+    def device(self) -> Path | None:
+        """The device, which will be written over; None for other kinds."""
+        return self.path if self.kind is DriveKind.DEVICE else None
+
     @cached_property
     def described(self) -> Description | None:
         """The emulated drive without service times; None for other kinds. `UsageError` for what cannot be."""
@@ -709,9 +719,8 @@ def _check(owner: str, drive: OneDrive) -> None:
                 f'"{drive.place}" does not declare what its description says: a drive that is {role}',
                 f"declare it as {role}=…, or change its kind or codec",
             )
-    real = drive.kind in (DriveKind.DIRECTORY, DriveKind.DEVICE)
     for name in drive.options_set():
-        if name == "capacity" and drive.scaled and real:
+        if name == "capacity" and drive.scaled and drive.kind.real:
             continue  # it is as large as it is
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
             raise UsageError(

@@ -31,7 +31,6 @@ from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, Nois
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
-from pgassay.study.drives import DriveKind
 from pgassay.study.levels import Arm
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
@@ -126,8 +125,8 @@ def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
     found: dict[Path, OneDrive] = {}
     for arm in resolved.arms:
         for each in arm.setup.drive.drives:
-            if each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
-                found.setdefault(each.path.resolve(), each)
+            if each.device is not None and each.precondition:
+                found.setdefault(each.device.resolve(), each)
     return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 
 
