@@ -14,7 +14,6 @@ import os
 import secrets
 import socket
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -32,12 +31,11 @@ _LOCK = ".lock"
 
 @dataclass(frozen=True)
 class Left:
-    """A place that a killed process left: what it was for, and the process that made it, at which time of the clock."""
+    """A place that a killed process left: what it was for, and the process that made it."""
 
     path: Path
     kind: str
     pid: int
-    made_s: float
 
 
 @contextmanager
@@ -105,7 +103,7 @@ def _noted(kind: str, path: Path) -> Iterator[None]:
             with Directory.open(notes) as directory:
                 directory.require_ours()
             note = notes / secrets.token_hex(8)
-            said = {"path": str(path), "kind": kind, "pid": os.getpid(), "made_s": time.time(), "host": _host()}
+            said = {"path": str(path), "kind": kind, "pid": os.getpid(), "host": _host()}
             with alone(notes / _LOCK):
                 descriptor = os.open(note, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
                 stack.callback(unlock, descriptor)
@@ -132,7 +130,7 @@ def _unheld() -> Iterator[list[tuple[Path, Left]]]:
                     try:
                         said = untrusted.json(directory.read(name))
                         here = said["host"] == _host()
-                        each = Left(Path(said["path"]), str(said["kind"]), int(said["pid"]), float(said["made_s"]))
+                        each = Left(Path(said["path"]), str(said["kind"]), int(said["pid"]))
                     except (ValueError, KeyError, TypeError):
                         directory.unlink(name)
                         continue

@@ -112,17 +112,17 @@ def test_one_trial_beyond_a_limit_is_not_the_last_word() -> None:
     levels = SPACE.dimensions[0].levels
     for number, noise in enumerate((0.02, -0.02, 0.01, -0.01, 0.0)):
         slacks.add(SPACE.start, trials([0.28, -0.01 if number == 2 else 0.26, 0.24, -0.5], noise))
-    keeping = slacks.keeping(SPACE.narrowed(["s0", "s1"]))
+    constraints = slacks.constraint_model(SPACE.narrowed(["s0", "s1"]))
     one, other, third, last = (SPACE.start.with_values({"s0": each}) for each in levels[1:])
-    assert keeping.probability(other) > LIKELY
-    assert keeping.probability(one) > SURE
-    assert keeping.probability(last) < 0.01
-    assert keeping.likely([last, other]) == [other]
-    assert keeping.likely([last]) == [last], "where none keeps it, all are left"
-    assert keeping.safest([(last, (0.9,)), (one, (0.4,)), (third, (0.1,))])[0] == (one, (0.4,))
-    assert keeping.safest([(last, (0.9,))]) == [(last, (0.9,))]
-    assert keeping.as_safe(one, last)
-    assert not keeping.as_safe(last, one)
+    assert constraints.probability(other) > LIKELY
+    assert constraints.probability(one) > SURE
+    assert constraints.probability(last) < 0.01
+    assert constraints.likely([last, other]) == [other]
+    assert constraints.likely([last]) == [last], "where none keeps it, all are left"
+    assert constraints.safest([(last, (0.9,)), (one, (0.4,)), (third, (0.1,))])[0] == (one, (0.4,))
+    assert constraints.safest([(last, (0.9,))]) == [(last, (0.9,))]
+    assert constraints.as_safe(one, last)
+    assert not constraints.as_safe(last, one)
     assert slacks.breaks(last)
     assert not slacks.breaks(other)
 
@@ -131,11 +131,11 @@ def test_by_few_trials_their_mean_and_the_spread_of_the_start_tell() -> None:
     slacks = Slacks()
     slacks.add(SPACE.start, trials([0.3, -0.3]))
     slacks.add(SPACE.start, trials([0.3, -0.3], 0.05))
-    keeping = slacks.keeping(SPACE.narrowed(["s0"]))
+    constraints = slacks.constraint_model(SPACE.narrowed(["s0"]))
     good, bad = (SPACE.start.with_values({"s0": each}) for each in SPACE.dimensions[0].levels[1:3])
-    assert keeping.probability(good) > SURE
-    assert keeping.probability(bad) < LIKELY
-    assert Slacks().keeping(SPACE) == NO_LIMITS
+    assert constraints.probability(good) > SURE
+    assert constraints.probability(bad) < LIKELY
+    assert Slacks().constraint_model(SPACE) == NO_LIMITS
     assert NO_LIMITS.probability(bad) == 1.0
 
 

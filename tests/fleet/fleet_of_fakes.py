@@ -10,7 +10,7 @@ from pgassay.fleet.parcels import Arrived
 from pgassay.lab.runner import Watcher
 from pgassay.record.directory import RunDirectory
 from pgassay.record.reading import Run
-from tests.fakes.crew import FakeCrew
+from tests.fakes.executor import FakeExecutor
 from tests.lab.machine import ROOT
 from tests.lab.simulation import RUN, Simulation, header, simulate
 
@@ -41,14 +41,14 @@ class Fleet:
     idle: frozenset[str] = frozenset()
     alike: bool = False
     """Do all hosts give one name? Then which of them ran a block is not in the record, and changes no decision."""
-    crews: list[FakeCrew] = field(default_factory=list)
+    executors: list[FakeExecutor] = field(default_factory=list)
 
     def carry_on(self, seed: int = 0) -> None:
         """What `pgassay run --on` does on a fresh head, and `resume --on` where the run exists."""
         disk, clock = self.head.machine.disk, self.head.machine.clock
         changes = {"study": self.head.study, "events": self.head.events, "speeds": self.head.speeds}
         hosts = {name: self._host(changes) for name in self.names}
-        self.crews.append(FakeCrew(hosts, seed, self.dies, self.idle, self._message))
+        self.executors.append(FakeExecutor(hosts, seed, self.dies, self.idle, self._message))
         if disk.exists(RUN):
             run = RunDirectory.open(RUN, disk, clock.wall_ns)
             if run.finished:
@@ -59,7 +59,7 @@ class Fleet:
             run = RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns)
         with run:
             trials = list(Run.open(RUN, disk).trials)
-            FleetRunLoop(self.head.resolved(), run, Watcher(), trials, crew=self.crews[-1]).conduct()
+            FleetRunLoop(self.head.resolved(), run, Watcher(), trials, executor=self.executors[-1]).conduct()
 
     def _message(self, name: str) -> None:
         """What passes between head and hosts is a moment, too, at which the head can be killed."""

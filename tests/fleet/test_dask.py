@@ -18,7 +18,7 @@ import pytest
 from pgassay.cli import main
 from pgassay.fleet import FleetError, certificates
 from pgassay.fleet.blocks import Bench
-from pgassay.fleet.dask_crew import DaskCrew, Terms, connect, names
+from pgassay.fleet.dask_executor import DaskExecutor, Terms, connect, names
 from pgassay.fleet.head import FleetRunLoop
 from pgassay.lab.runner import Watcher
 from pgassay.lab.trial_state import HostState
@@ -105,11 +105,11 @@ def test_a_study_of_fakes_over_two_workers_one_of_which_dies(tmp_path: Path, fol
             connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
         )
         terms = Terms(3, shared_machine=True, wait_s=READY_S)
-        crew = DaskCrew(client, terms, Bench("simulated", str(dies)).job, fake_worker.work)
-        assert set(crew.gather()) == {"h1", "h2", "h3"}
+        executor = DaskExecutor(client, terms, Bench("simulated", str(dies)).job, fake_worker.work)
+        assert set(executor.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetRunLoop(simulation.resolved(), run, Watcher(), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Watcher(), [], executor=executor).conduct()
     assert not dies.exists()
     found = ending(simulation)
     assert {trial.host for trial in found.trials} <= {"h1", "h2", "h3"}
@@ -127,11 +127,11 @@ def test_a_block_that_hangs_is_told_and_begun_on_a_spare_host(tmp_path: Path, fo
             connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
         )
         terms = Terms(2, shared_machine=True, wait_s=READY_S, spare=1)
-        crew = DaskCrew(client, terms, Bench("simulated", str(hangs)).job, fake_worker.work)
-        assert set(crew.gather()) == {"h1", "h2", "h3"}
+        executor = DaskExecutor(client, terms, Bench("simulated", str(hangs)).job, fake_worker.work)
+        assert set(executor.gather()) == {"h1", "h2", "h3"}
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], executor=executor).conduct()
         until = time.monotonic() + READY_S
         while not hangs.with_suffix(".over").exists() and time.monotonic() < until:
             time.sleep(0.1)
@@ -153,12 +153,12 @@ def test_a_host_that_cannot_do_what_others_do_is_left_out(tmp_path: Path, folder
             connect(certificates.parse_address(address), certificates.find(folder, "head"), READY_S)
         )
         bench = Bench("simulated", fake_worker.FAILS)
-        crew = DaskCrew(client, Terms(3, shared_machine=True, wait_s=READY_S), bench.job, fake_worker.work)
-        crew.gather()
+        executor = DaskExecutor(client, Terms(3, shared_machine=True, wait_s=READY_S), bench.job, fake_worker.work)
+        executor.gather()
         disk, clock = simulation.machine.disk, simulation.machine.clock
         run = stack.enter_context(RunDirectory.create(RUN, header(), "", {}, disk, clock.wall_ns))
-        FleetRunLoop(simulation.resolved(), run, Listener(told), [], crew=crew).conduct()
-        assert crew.within_reach() == {"h2", "h3"}
+        FleetRunLoop(simulation.resolved(), run, Listener(told), [], executor=executor).conduct()
+        assert executor.within_reach() == {"h2", "h3"}
     assert {each.failed for each in told if each.host == "h1"} >= {"no space left on device"}
     assert {trial.host for trial in ending(simulation).trials} == {"h2", "h3"}
 
@@ -168,9 +168,9 @@ def test_nobody_comes_in_without_a_certificate_of_the_fleet(tmp_path: Path, fold
     with fleet(folder, ()) as address:
         parsed = certificates.parse_address(address)
         with connect(parsed, certificates.find(folder, "head"), READY_S) as client:
-            crew = DaskCrew(client, Terms(1, wait_s=1.0), Bench("none", "").job)
+            executor = DaskExecutor(client, Terms(1, wait_s=1.0), Bench("none", "").job)
             with pytest.raises(FleetError, match="0 of 1 hosts came"):
-                crew.gather()
+                executor.gather()
         with pytest.raises(FleetError, match="no scheduler answers"):
             connect(parsed, certificates.find(tmp_path / "others", "head"), 5.0)
         with pytest.raises(FleetError, match="no scheduler answers"):

@@ -12,7 +12,7 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.fleet import certificates
-from pgassay.fleet.dask_crew import connect, names
+from pgassay.fleet.dask_executor import connect, names
 from pgassay.record.check import check
 from pgassay.record.journal import FILE
 from pgassay.record.reading import Run

@@ -65,7 +65,7 @@ def test_the_order_of_arrival_and_dying_hosts_change_nothing(tmp_path: Path, see
     calm.carry_on()
     rough.carry_on(seed)
     assert told(rough.head) == told(calm.head)
-    assert len({block for block, _ in rough.crews[0].started}) < len(rough.crews[0].started)
+    assert len({block for block, _ in rough.executors[0].started}) < len(rough.executors[0].started)
 
 
 def settling(**design: Any) -> Study:
@@ -110,7 +110,7 @@ def test_the_raw_outputs_come_home_too(tmp_path: Path) -> None:
     alone.carry_on()
     fleet.carry_on()
     assert {path for path in fleet.head.committed()} == {path for path in alone.committed()}
-    assert fleet.crews[0].cancelled
+    assert fleet.executors[0].cancelled
     assert not fleet.head.machine.disk.exists(fleet.head.run.path / "inbox")
 
 

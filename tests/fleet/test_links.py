@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.fleet import certificates
-from pgassay.fleet.dask_crew import connect, names
+from pgassay.fleet.dask_executor import connect, names
 from pgassay.lab.decisions import replay
 from pgassay.testing import real
 from tests.fleet import namespaces

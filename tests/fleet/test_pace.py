@@ -5,7 +5,7 @@ from statistics import median
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.fleet.dask_crew import HANGS, HANGS_S, LATE, Pace
+from pgassay.fleet.dask_executor import HANGS, HANGS_S, LATE, Pace
 
 
 def test_before_a_block_has_come_home_nothing_is_late() -> None:

@@ -25,7 +25,7 @@ from pgassay.lab.machine import (
     setting_of,
     user_file,
 )
-from pgassay.lab.plan import SEQUENTIAL_WAY, WayForecast, forecast_of, known_ways, risk_forecast
+from pgassay.lab.plan import SEQUENTIAL_WAY, MethodForecast, forecast_of, known_ways, risk_forecast
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
@@ -52,7 +52,7 @@ def calibrated(study: Study, site: Site, **load: str) -> None:
     """As `pgassay calibrate` of the study's load, with other options."""
     setting = setting_of(resolve(study, site).arms[0], MOUNT)
     setting = replace(setting, load={**setting.load, **load})
-    found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, 9.0, NOISE)
+    found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, NOISE)
     calibrations.remember(site.disk, user_file(), found)
 
 
@@ -71,7 +71,7 @@ def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_loa
     needed = ("driver", "script")
     given = {name: text for name, text in whole.load.items() if name in needed or text != defaults.get(name)}
     assert "cache" not in given
-    old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, 9.0, NOISE)
+    old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, NOISE)
     calibrations.remember(site.disk, user_file(), old)
     assert known_trial_s(resolve(study, site), MOUNT) == 17.5
     cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), site), MOUNT)
@@ -95,7 +95,7 @@ def in_turns(study: Study, site: Site, host: str = "", mount: Mount = MOUNT, **w
     setting = setting_of(resolve(study, site).arms[0], mount)
     names = {"turns": TURNS, "realtime": REALTIME}
     found = Calibration(
-        "2026-01-02T03:04:05Z", replace(setting, host=host or setting.host), 3, 5, 2, 17.5, 12.0, 9.0, NOISE,
+        "2026-01-02T03:04:05Z", replace(setting, host=host or setting.host), 3, 5, 2, 17.5, 12.0, NOISE,
         turns={names[way]: record for way, record in ways.items()},
     )  # fmt: skip
     calibrations.remember(site.disk, user_file(), found)
@@ -154,14 +154,14 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site)
 
 
 def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
-    alone = WayForecast(SEQUENTIAL_WAY, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
+    alone = MethodForecast(SEQUENTIAL_WAY, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
     assert forecast_lines([alone]) == [], "the noise's own line says it"
-    lines = forecast_lines([alone, WayForecast(TURNS, 5, 0.0213, 0.011, 0.0512, "calibrated 2026-01-02, this load")])
+    lines = forecast_lines([alone, MethodForecast(TURNS, 5, 0.0213, 0.011, 0.0512, "calibrated 2026-01-02, this load")])
     assert lines[0].startswith(
         "  forecast    one server after the other: about ±10 % (between ±5 and more) after 5 blocks"
     )
     assert "servers in turns: about ±2.1 % (between ±1.1 and 5.1 %) after 5 blocks; calibrated 2026-01-02" in lines[1]
-    few = forecast_lines([WayForecast(REALTIME, 3, None, None, None, "calibrated")])
+    few = forecast_lines([MethodForecast(REALTIME, 3, None, None, None, "calibrated")])
     assert "host.scheduling=realtime: too few blocks for an interval after 3 blocks" in few[0]
 
 

@@ -1,25 +1,29 @@
 """Whether the servers of a block may take turns: what is refused by name, and what `auto` comes to."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pgassay.bench.factor import Factor, Turns
+from pgassay.bench.kinds import SWITCH
+from pgassay.bench.options import Options, factors_of, option
 from pgassay.design.blocks import cells, order, rounds_of, turns
 from pgassay.errors import PgassayError, UsageError
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.calibration import document_of, turns_document
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.pairing import MEMORY_SHARE, refusals, resolve_pairing
+from pgassay.lab.pairing import MEMORY_SHARE, factor_refusals, refusals, resolve_pairing
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.lab.site import Site
 from pgassay.load.pgbench.output import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.findings import Finding, Severity
-from pgassay.study.model import Design
+from pgassay.study.levels import Combination, Level
+from pgassay.study.model import Design, Study
 from pgassay.study.parsing import parse
 from tests.fakes.drive import FakeDrive
 from tests.fakes.load import BoundFakeLoad
@@ -254,3 +258,83 @@ def test_equal_servers_of_a_calibration_may_take_turns() -> None:
     assert parse("x", turns_document(few, TURNS), every_factor()).design.blocks_max == 2
     counted = document_of({**load, "transactions": "100"}, 2, 2, (2, 2), "60s", 7)
     assert refusals(resolve(parse("x", turns_document(counted, TURNS), every_factor()), fake_site())) != ()
+
+
+def of_levels(name: str, *levels: str) -> Study:
+    factors = {name: tuple(Level(each, each) for each in levels)}
+    return Study("s", "S", "?", factors, (), Design(Combination({})), "tps")
+
+
+def factor_words(study: Study) -> tuple[str, ...]:
+    return tuple(factor_refusals(study, every_factor()))
+
+
+@pytest.mark.parametrize("factor", every_factor().all(), ids=lambda factor: factor.pattern)
+def test_every_factor_says_whether_it_may_take_turns(factor: Factor) -> None:
+    turns = factor.turns(factor.pattern)
+    assert turns is not None
+    assert not (turns.refusal and turns.note), "what is refused has no condition under which it is valid"
+    assert turns.refusal or not turns.one_value
+
+
+def test_an_option_says_it_itself_or_as_its_class_does_and_not_as_a_derived_class() -> None:
+    @dataclass(frozen=True, kw_only=True)
+    class Plain(Options):
+        namespace = "mine"
+        turns = Turns("too slow")
+        slow: bool = option(SWITCH, default=False, summary="…")
+        quick: bool = option(SWITCH, default=False, summary="…", turns=Turns())
+
+    @dataclass(frozen=True, kw_only=True)
+    class Derived(Plain):
+        own: bool = option(SWITCH, default=False, summary="…")
+
+    said = {each.pattern: each.turns(each.pattern) for each in factors_of(Derived)}
+    assert said == {"mine.slow": Turns("too slow"), "mine.quick": Turns(), "mine.own": None}
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [
+        "server.synchronous_commit", "server.wal_compression", "server.work_mem", "server.jit", "table.fillfactor",
+        "build.block_size", "postgres.version", "load.protocol", "init.data_checksums", "server.random_page_cost",
+    ],
+)  # fmt: skip
+def test_what_shows_within_a_slice_may_alternate(factor: str) -> None:
+    assert factor_words(of_levels(factor, "1", "2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"),
+    [
+        ("server.max_wal_size", "minutes"),
+        ("server.checkpoint_timeout", "minutes"),
+        ("server.autovacuum_naptime", "minutes"),
+        ("server.shared_buffers", "caches"),
+        ("server.huge_pages", "huge pages"),
+        ("host.memory", "one value at a time"),
+        ("drive.data", "own work"),
+        ("load.probes", "cannot be played"),
+        ("mine.factor", "not known"),
+    ],
+)
+def test_what_lives_longer_is_refused_by_name(factor: str, word: str) -> None:
+    (said,) = factor_words(of_levels(factor, "1", "2"))
+    assert said.startswith(f"{factor}: ")
+    assert word in said
+    assert factor_words(of_levels(factor, "1")) == (), "a factor of one level is no question"
+
+
+def test_conditions_may_differ_in_what_a_server_has_but_not_in_the_machine() -> None:
+    plain = of_levels("server.work_mem", "4MB", "64MB")
+    levels = (Level("1", "1"), Level("2", "2"))
+    assert factor_words(replace(plain, conditions={"server.max_wal_size": levels})) == ()
+    (said,) = factor_words(replace(plain, conditions={"host.memory": levels}))
+    assert said.startswith("host.memory: ")
+
+
+def test_an_open_loop_does_not_alternate() -> None:
+    plain = of_levels("server.work_mem", "4MB", "64MB")
+    assert factor_words(replace(plain, fixed={"load.rate": Level("none", "none")})) == ()
+    (said,) = factor_words(replace(plain, fixed={"load.rate": Level("500", "500")}))
+    assert said.startswith("load.rate: what waits")

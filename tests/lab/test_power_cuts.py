@@ -13,7 +13,7 @@ import pytest
 from pgassay.analysis.crash_coverage import KINDS, Met
 from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
 from pgassay.bench.load import LedgerState
-from pgassay.bench.store import CrashReport, CrashState, CrashWish
+from pgassay.bench.store import CrashReport, CrashRequest, CrashState
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.lab import power_cuts
@@ -40,22 +40,22 @@ class Drive:
     def __init__(self, place: Path, plan: Sequence[Exception | None]) -> None:
         self.place = place
         self.plan = list(plan)
-        self.wishes: dict[int, CrashWish] = {}
+        self.requests: dict[int, CrashRequest] = {}
         self.given: set[int] = set()
         self.aiming = 0
         self.done = threading.Event()
         self.lock = threading.Lock()
 
-    def cut(self, directory: Path, wish: CrashWish) -> CrashState:
-        position = wish.seed - SEED * 1_000_003
+    def cut(self, directory: Path, request: CrashRequest) -> CrashState:
+        position = request.seed - SEED * 1_000_003
         with self.lock:
-            self.wishes[position] = wish
-            if wish.page_within_s is not None:
+            self.requests[position] = request
+            if request.page_within_s is not None:
                 self.aiming += 1
                 assert self.aiming == 1, "a drive waits for one page at a time"
         fault = self.plan[position]
         with self.lock:
-            self.aiming -= wish.page_within_s is not None
+            self.aiming -= request.page_within_s is not None
             if fault is not None:
                 self._note()
                 raise fault
@@ -72,7 +72,7 @@ class Drive:
             self._note()
 
     def _note(self) -> None:
-        if len(self.wishes) == len(self.plan) and not self.given:
+        if len(self.requests) == len(self.plan) and not self.given:
             self.done.set()
 
 
@@ -197,8 +197,8 @@ def made(
 def test_sound_cuts_are_drawn_in_turn_and_given_back(tmp_path: Path) -> None:
     found, drive, installation = made(tmp_path, [None] * 23)
     assert [cut.verdict for cut in found] == ["sound"] * 23
-    assert [drive.wishes[position].draw for position in range(6)] == [draw for draw, _ in power_cuts.PLAN]
-    assert [cut.seed for cut in found] == [power_cuts.wish_of(SEED, position).seed for position in range(23)]
+    assert [drive.requests[position].draw for position in range(6)] == [draw for draw, _ in power_cuts.PLAN]
+    assert [cut.seed for cut in found] == [power_cuts.crash_request(SEED, position).seed for position in range(23)]
     assert len({cut.seed for cut in found}) == 23
     assert all(server.stopped for server in installation.servers)
     assert drive.given == set()
@@ -304,7 +304,7 @@ def test_a_window_that_ends_early_has_one_more_cut_that_is_checked_whole(tmp_pat
     cuts.stop()
     cuts.close()
     (found,) = cuts.judged(Path("/output"))
-    assert (found.seed, found.own_settings) == (power_cuts.wish_of(SEED, 0).seed, True)
+    assert (found.seed, found.own_settings) == (power_cuts.crash_request(SEED, 0).seed, True)
 
 
 def test_amcheck_that_is_not_installed_is_not_said_to_have_looked(tmp_path: Path) -> None:

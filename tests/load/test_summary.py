@@ -66,7 +66,7 @@ def test_a_rate_has_a_lag_and_a_limit_counts_the_late() -> None:
 
 def test_retries_and_scripts_of_fifteen() -> None:
     said = parse_summary(texts("pgbench15_retries")[0])
-    assert (said.processed, said.failed, said.retried, said.retries, said.max_tries) == (18762, 5078, 9422, 29125, 5)
+    assert (said.processed, said.failed, said.retries, said.max_tries) == (18762, 5078, 29125, 5)
     assert said.latency_ms == 0.640, "the whole run's, not a script's"
     assert said.scripts == (
         ScriptSummary("ser.sql", 1, 6733, 1678.262623, 1.461),

@@ -31,7 +31,7 @@ NOISE = {"tps": NoiseRecord(0.02, 0.015, None, 0.01, 0.01, 0.015, 0.001)}
 
 
 def _calibration(setting: Setting = HERE, when: str = "2026-01-02T00:00:00Z") -> Calibration:
-    return Calibration(when, setting, 3, 8, 2, 15.0, 12.0, 4.0, NOISE)
+    return Calibration(when, setting, 3, 8, 2, 15.0, 12.0, NOISE)
 
 
 def _with_load(**load: str) -> Setting:

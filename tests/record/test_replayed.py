@@ -8,11 +8,11 @@ import pytest
 from pgassay.record import replayed
 from pgassay.record.values import LevelRecord
 from pgassay.report import page, text
-from pgassay.report.doubts import reasons
 from pgassay.report.findings import Findings
+from pgassay.report.warnings import reasons
 from pgassay.testing.planted import make_run
 
-LEFT_OUT = {"commands": 0, "half_sessions": 2, "half_calls": 3, "unread": 1, "doubtful": 2, "torn": 1}
+LEFT_OUT = {"commands": 0, "half_calls": 3, "unread": 1, "doubtful": 2, "torn": 1}
 REPLAY = {"load.driver": LevelRecord("replay", "replay")}
 SAID = (
     "left out of the log that is played: 3 calls of transactions that begin before the log; 1 record that cannot be"

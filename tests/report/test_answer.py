@@ -29,7 +29,7 @@ def effect(
     condition: str = "", refused: str = "", spread: float = 0.1,
 ) -> Effect:  # fmt: skip
     return Effect(
-        treatment, condition, "", response.name, response.scale, blocks, estimate, low, high, 0.95, True, "a test",
+        treatment, condition, "", response.name, response.scale, blocks, estimate, low, high, 0.95, "a test",
         (), spread=spread, baseline_mean=100.0, refused=refused,
     )  # fmt: skip
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pgassay.outgoing import visible
-from pgassay.report import decide, doubts, headline
+from pgassay.report import decide, headline, warnings
 from pgassay.report.findings import Findings
 from pgassay.report.headline import reasons
 from pgassay.report.text import escaped, markdown
@@ -42,7 +42,7 @@ def test_it_says_what_the_report_says(findings: Findings) -> None:
     said = shown(page)
     assert all(text.rstrip(".")[1:] in said for text in headline.headline_of(findings).sentences)
     assert all(judged.verdict.text in said for judged in findings.verdicts)
-    assert all(text in said for text in (*reasons(findings), *doubts.reasons(findings)))
+    assert all(text in said for text in (*reasons(findings), *warnings.reasons(findings)))
     assert len(re.findall("<table>", READER.render(page))) == 2
     rows = [line for line in page.splitlines() if line.startswith("| space")]
     assert len(rows) == sum(each.limit.text == "space < +30 %" for each in findings.once(decide.judgements))

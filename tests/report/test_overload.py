@@ -9,9 +9,9 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import page, text
-from pgassay.report.doubts import companions, late_clock, overloads
 from pgassay.report.findings import Findings
 from pgassay.report.seconds import drawing
+from pgassay.report.warnings import companions, late_clock, overloads
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.planted import Row

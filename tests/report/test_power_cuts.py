@@ -14,7 +14,7 @@ from pgassay.analysis.numbers import bound_per_cent
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
-from pgassay.report import doubts, headline, power_cuts, published, text, verdict
+from pgassay.report import headline, power_cuts, published, text, verdict, warnings
 from pgassay.report.findings import Findings
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
@@ -98,7 +98,7 @@ def test_a_single_damage_stands_in_the_headline(tmp_path: Path) -> None:
 
 
 def test_no_doubt_contradicts_what_was_measured(run: Run) -> None:
-    assert not any("crash-safe" in each for each in doubts.reasons(Findings(run)))
+    assert not any("crash-safe" in each for each in warnings.reasons(Findings(run)))
 
 
 def test_speed_as_the_primary_is_compared_after_what_the_cuts_did(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_speed_as_the_primary_is_compared_after_what_the_cuts_did(tmp_path: Path
     for shown in (text.brief(findings), text.render(findings), text.markdown(findings)):
         words = " ".join(shown.split()).lower()
         assert 0 < words.index("on an emulated drive, safe: ") < words.index("transactions per second: ")
-    assert not any("crash-safe" in each for each in doubts.reasons(findings)), "the section says what was found"
+    assert not any("crash-safe" in each for each in warnings.reasons(findings)), "the section says what was found"
     assert SECTION.shown(findings, Surface.PAGE), "the section is there all the same"
 
 
@@ -303,7 +303,7 @@ def test_a_run_without_cuts_says_nothing(run: Run, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(power_cuts, "power_cuts", lambda run, number: ())
     findings = Findings(run)
     assert SECTION.shown(findings, Surface.PAGE) == ()
-    assert any("crash-safe" in each for each in doubts.reasons(findings)), "nothing was measured of it"
+    assert any("crash-safe" in each for each in warnings.reasons(findings)), "nothing was measured of it"
     assert "power_cuts" not in plain(findings)
 
 

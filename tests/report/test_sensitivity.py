@@ -12,7 +12,7 @@ from pgassay.analysis.steadiness import UNKNOWN, Steadiness
 from pgassay.report import contents, curves, factors, page, sensitivity, text
 from pgassay.report.bottleneck import bounded, capacities, costs_with_cpu, processors
 from pgassay.report.findings import Findings
-from pgassay.report.seconds import doubts
+from pgassay.report.seconds import warnings
 from pgassay.report.section import Surface
 from pgassay.report.trials import SHOWN, TrialRow, rows_of, shown
 from pgassay.study.levels import Level
@@ -101,7 +101,7 @@ def test_courses_come_from_the_record_or_from_the_series(findings: Findings) -> 
     assert (courses[5].kind, courses[5].error, courses[5].cycle_s) == (Steadiness.CYCLIC, 12.5, 20.0)
     flat = sum(each.kind is Steadiness.FLAT for each in courses.values())
     assert flat >= len(courses) - 6
-    said = list(doubts(findings.trials, courses, findings.run.responses))
+    said = list(warnings(findings.trials, courses, findings.run.responses))
     assert any(sentence.startswith("1 of 48 valid trials (3) were still warming up") for sentence in said)
     assert any("cycles" in sentence for sentence in said)
 
@@ -118,7 +118,7 @@ def test_a_long_window_is_never_called_too_short(findings: Findings, window_s: f
     """Others' outputs report every ten seconds, or not at all."""
     trials = [replace(trial, regime={"window_s": window_s}) for trial in findings.trials]
     unknown = {trial.number: UNKNOWN for trial in trials}
-    (sentence,) = doubts(trials, unknown, findings.run.responses)
+    (sentence,) = warnings(trials, unknown, findings.run.responses)
     assert sentence == f"all valid trials (48) {said} to judge whether they were steady"
 
 

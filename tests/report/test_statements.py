@@ -11,7 +11,7 @@ from pgassay._core import LatencySketch
 from pgassay.record.ask import STATEMENTS_FILE as TRIED
 from pgassay.record.ask import StatementRecord, encode_statements
 from pgassay.record.latencies import FILE
-from pgassay.report import contents, doubts, headline, statements
+from pgassay.report import contents, headline, statements, warnings
 from pgassay.report.findings import Findings
 from pgassay.report.section import Code, Folded, Table
 from pgassay.study.responses import Status
@@ -95,7 +95,7 @@ def test_answer_and_page_tell_the_worst_with_their_plans(tmp_path: Path) -> None
 
 def test_answers_that_differ_are_doubted_and_in_the_json(tmp_path: Path) -> None:
     findings = with_answers(planted(tmp_path / "run"))
-    assert doubts.reasons(findings)[0] == (
+    assert warnings.reasons(findings)[0] == (
         f"1 statement gives another number of rows with {HALF}: SELECT * FROM t JOIN u USING (id) 0 instead of 1,200"
     )
     part = contents.document(findings)["statements"]

@@ -7,10 +7,10 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.report import text, verdict
-from pgassay.report.doubts import reasons as doubts
 from pgassay.report.findings import Findings
 from pgassay.report.headline import SHOWN, reasons
 from pgassay.report.section import Section, Sentences, VerdictRow, Verdicts
+from pgassay.report.warnings import reasons as warnings
 from pgassay.testing.planted import make_run
 from tests.report.crossed import make_crossed
 
@@ -60,7 +60,7 @@ def test_doubts_are_cut_before_the_last_verdicts(crossed: Findings, monkeypatch:
     monkeypatch.setattr(verdict, "SECTION", replace(verdict.SECTION, describe=lambda _: (Verdicts(rows),)))
     monkeypatch.setattr(text, "_headline", lambda _: [["  said"]] * 11)
     monkeypatch.setattr(text, "reasons", lambda _: ["one", "two", "three"])
-    monkeypatch.setattr("pgassay.report.doubts.reasons", lambda _: ["first", "second " * 30])
+    monkeypatch.setattr("pgassay.report.warnings.reasons", lambda _: ["first", "second " * 30])
     shown = text.brief(crossed, (*ENDING, "record: run"))
     assert fits(shown)
     assert "+1.0 %" in shown
@@ -99,7 +99,7 @@ def test_reasons_are_the_costs_that_surely_moved(findings: Findings) -> None:
 def test_doubts_begin_with_what_was_lost(findings: Findings) -> None:
     lost = Findings(findings.run)
     lost.__dict__["trials"] = findings.trials[:5]
-    assert doubts(lost)[0].startswith("1 of 5 trials were discarded")
+    assert warnings(lost)[0].startswith("1 of 5 trials were discarded")
 
 
 def test_show_is_as_long_as_it_is_asked_to_be(findings: Findings, capsys: pytest.CaptureFixture[str]) -> None:

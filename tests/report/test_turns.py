@@ -10,7 +10,7 @@ import pytest
 from pgassay.record import slices
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import doubts, seconds, turns
+from pgassay.report import seconds, turns, warnings
 from pgassay.report.findings import Findings
 from pgassay.report.section import Sentences, Surface
 from pgassay.study.responses import Status
@@ -93,7 +93,7 @@ def test_what_a_turn_leaves_to_the_next_is_a_reason_to_distrust(tmp_path: Path) 
     shifted = in_turns(tmp_path / "shifted", slow_start)
     (sentence,) = turns.carried_over(shifted)
     assert sentence.startswith("table.fillfactor=50: the first tenth of its slices shifts the comparison by -4")
-    assert sentence in doubts.reasons(shifted)
+    assert sentence in warnings.reasons(shifted)
     assert "no comparison shifts" not in said(shifted)
 
 

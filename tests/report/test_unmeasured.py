@@ -12,10 +12,10 @@ from pgassay.record.journal import Kind as Line
 from pgassay.record.reading import Run
 from pgassay.record.values import Reason, TrialRecord
 from pgassay.report import contents
-from pgassay.report.doubts import reasons
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.report.text import brief, render
+from pgassay.report.warnings import reasons
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 

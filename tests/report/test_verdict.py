@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from pgassay.record.values import Reason, TrialRecord
-from pgassay.report.doubts import losses
 from pgassay.report.findings import failed
 from pgassay.report.trials import failures
+from pgassay.report.warnings import losses
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 

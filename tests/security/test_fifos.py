@@ -104,7 +104,6 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
     [
         lambda path: synthetic.read(path.parent),
         lambda path: advice.read(path.parent),
-        lambda path: advice.advised(path.parent),
         lambda path: advice.answered(path.parent),
         lambda path: laboratory.refused_in(path.parent),
         lambda path: list(untrusted.json_lines(path)),

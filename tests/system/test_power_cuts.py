@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.power_cuts import wish_of
+from pgassay.lab.power_cuts import crash_request
 from pgassay.record.power_cuts import power_cuts
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
@@ -102,7 +102,7 @@ def test_what_is_killed_in_a_cut_leaves_nothing_and_a_resumed_run_makes_the_same
     assert {trial.levels["server.fsync"].typed for trial in run.trials} == {"on", "off"}
     for trial in run.trials:
         made = [cut.seed for cut in power_cuts(run, trial.number)]
-        assert set(made) <= {wish_of(trial.seed, position).seed for position in range(6)}
+        assert set(made) <= {crash_request(trial.seed, position).seed for position in range(6)}
         assert made or trial.status is not Status.VALID
     assert left_behind(journey.data) == []
 

@@ -39,21 +39,8 @@ class SavedTask:
         )
 
 
-class _Result(msgspec.Struct):
-    settings: dict[str, str]
-
-
 class _Answer(msgspec.Struct):
     study: str | None = None
-
-
-def advised(folder: Path) -> dict[str, str]:
-    """The lines of an advice that has ended, by setting; none where nothing was confirmed. Raises `UsageError`."""
-    try:
-        found: _Result = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Result)
-    except (OSError, ValueError):
-        raise _not_ended(folder) from None
-    return found.settings
 
 
 def answered(folder: Path) -> Path:

@@ -416,5 +416,5 @@ def refused_by(check: Check, start: Configuration, configurations: Sequence[Conf
 
 def failed(objective: str, why: str) -> Compared:
     """What is known of a refused configuration against any other: it fails."""
-    effect = Effect("", "", "", objective, Scale.RATIO, 0, float("nan"), 0.0, float("inf"), 0.95, True, "", (why,))
+    effect = Effect("", "", "", objective, Scale.RATIO, 0, float("nan"), 0.0, float("inf"), 0.95, "", (why,))
     return Compared(effect, Verdict(Kind.FAILED, why))

@@ -14,7 +14,7 @@ from pgassay.advise import budget, screening
 from pgassay.advise.screening import Plan, Screened, of_objective
 from pgassay.advise.space import Configuration, Space
 from pgassay.advise.task import Measure, Noted, Task, Tell, Trials, Values, fitting, relative
-from pgassay.design.validity import rule_of
+from pgassay.lab.catalogue import every_factor
 from pgassay.report.words import counted
 
 _TURNED_LOOK = 6
@@ -50,8 +50,10 @@ class Screening:
 
 def in_turns(space: Space) -> tuple[str, ...]:
     """The settings of a space whose effect shows in slices, so that servers that differ in them may take turns."""
-    rules = ((each.name, rule_of(each.setting.factor)) for each in space.dimensions)
-    return tuple(name for name, rule in rules if rule is not None and not rule.alternating)
+    known = every_factor()
+    found = ((each.name, each.setting.factor, known.find(each.setting.factor)) for each in space.dimensions)
+    said = ((name, None if factor is None else factor.turns(full)) for name, full, factor in found)
+    return tuple(name for name, turns in said if turns is not None and not turns.refusal)
 
 
 def screened(

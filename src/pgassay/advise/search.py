@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pgassay.advise import budget, screening
 from pgassay.advise.front import picked
 from pgassay.advise.screenings import Screening
-from pgassay.advise.smoothing import Batches, Gains, Keeping, Slacks, expected, hopeful, promising
+from pgassay.advise.smoothing import Batches, ConstraintModel, Gains, Slacks, expected, hopeful, promising
 from pgassay.advise.space import Configuration, Dimension, Limits, Space, index_of, within
 from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
@@ -139,14 +139,14 @@ def searched(
     found: list[list[tuple[Configuration, Gains | None]]] = []
     batches = budget.batches_of(task.amounts, space.size, task.trial_s(names))
     for number in range(1, batches + 1):
-        keeping, batch, size = slacks.keeping(space), list[Configuration](), budget.BATCH
+        constraints, batch, size = slacks.constraint_model(space), list[Configuration](), budget.BATCH
         if number == batches:  # the most promising once more, before some are chosen
-            batch = _best(task, promising(expected(space, [*before, *found]), found), keeping)
+            batch = _best(task, promising(expected(space, [*before, *found]), found), constraints)
             size = size if task.others or not batch else _AGAIN
         else:
             if number == 1:
                 batch = [each for each in dict.fromkeys(first) if each != start]
-            batch += _guesses(task, space, (before, found), [*batch, start], keeping, number)
+            batch += _guesses(task, space, (before, found), [*batch, start], constraints, number)
         while len(batch) < size:
             batch.append(search.ask([*batch, start]))
         measured = measure(f"search-{number:02d}", batch, task.seed + 200 + number)
@@ -156,14 +156,14 @@ def searched(
     return before, found
 
 
-def _best(task: Task, known: dict[Configuration, Gains], keeping: Keeping) -> list[Configuration]:
+def _best(task: Task, known: dict[Configuration, Gains], constraints: ConstraintModel) -> list[Configuration]:
     """What is measured once more: the best, or points across the front of several objectives."""
     if task.others:
-        likely = keeping.likely([*known])
+        likely = constraints.likely([*known])
         return [
             each for each in picked({each: known[each] for each in likely}, budget.BATCH) if each != task.space.start
         ]
-    return keeping.likely(sorted(known, key=lambda each: -known[each][0]))[:_AGAIN]
+    return constraints.likely(sorted(known, key=lambda each: -known[each][0]))[:_AGAIN]
 
 
 def _guesses(
@@ -171,7 +171,7 @@ def _guesses(
     space: Space,
     seen: tuple[Batches, Batches],
     taken: Sequence[Configuration],
-    keeping: Keeping,
+    constraints: ConstraintModel,
     number: int,
 ) -> list[Configuration]:
     """Where all trials so far let expect or hope for most, of what is likely to keep its limits.
@@ -188,8 +188,8 @@ def _guesses(
         parts = [chance.random() for _ in task.more]
         weights = tuple(each / sum(parts) for each in parts) if task.others else (1.0,)
         ranked = sorted(known.items(), key=lambda each: -sum(map(mul, weights, each[1])))
-        near = next((each for each, _ in keeping.safest(ranked)), taken[0])
-        guess = hopeful(process, near, task.limits, [*taken, *guesses], spreads, weights, keeping.likely)
+        near = next((each for each, _ in constraints.safest(ranked)), taken[0])
+        guess = hopeful(process, near, task.limits, [*taken, *guesses], spreads, weights, constraints.likely)
         guesses += [] if guess is None else [guess]
     return guesses
 

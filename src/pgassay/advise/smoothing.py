@@ -382,7 +382,7 @@ class _OfOne:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class ConstraintModel:
     """How probable it is that a further trial of a configuration keeps every limit: the least of their probabilities.
 
     Certain where there are none.
@@ -425,7 +425,7 @@ class Keeping:
         return first >= min(SURE, second)
 
 
-NO_LIMITS = Keeping()
+NO_LIMITS = ConstraintModel()
 
 
 @dataclass
@@ -444,7 +444,7 @@ class Slacks:
         found = [held[configuration].slacks for _, held in self.batches if configuration in held]
         return any(fmean(column) < 0 for column in zip(*found, strict=True))
 
-    def keeping(self, space: Space) -> Keeping:
+    def constraint_model(self, space: Space) -> ConstraintModel:
         """What all of them say of the configurations of a space, whose other settings are at the start.
 
         Batches that are set against another configuration than the start (servers in turns) say nothing of it.
@@ -454,7 +454,7 @@ class Slacks:
             return NO_LIMITS
         names = {each.name for each in space.dimensions}
         count = len(next(iter(mine[0][1].values())).slacks)
-        return Keeping(tuple(_of_one(mine, space, names, at) for at in range(count)))
+        return ConstraintModel(tuple(_of_one(mine, space, names, at) for at in range(count)))
 
 
 def _of_one(batches: Sequence[tuple[Configuration, Holding]], space: Space, names: Collection[str], at: int) -> _OfOne:

@@ -23,10 +23,10 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
 from pgassay.advise.smoothing import (
     SURE,
+    ConstraintModel,
     Expected,
     Gained,
     Gains,
-    Keeping,
     LimitChance,
     Slacks,
     by_configuration,
@@ -136,7 +136,7 @@ class _Search:
     measured: Gained
     candidates: Mapping[Configuration, Gains]
     """What was measured and is likely enough to keep the limits, with what is expected of it."""
-    keeping: Keeping
+    constraints: ConstraintModel
     over_s: float
     """What the search took beyond its forecast."""
     noted: MutableSequence[Noted]
@@ -145,7 +145,7 @@ class _Search:
         """Without lines that are not worth their proof; those that are `shown` to help stay."""
         task = self.task
         least = lines.IDLE * log(1 + task.margin)
-        keeps = partial(self.keeping.as_safe, other=found)
+        keeps = partial(self.constraints.as_safe, other=found)
         most = task.amounts.least.lines_max
         return trimmed(self.process, found, task.limits, self.measured, least, most, keep=shown, keeps=keeps)
 
@@ -174,11 +174,11 @@ def _found(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -
     measured, space = by_configuration(batches), task.space.narrowed(names)
     failed += sum(None in each for each in measured.values())
     nothing = Advice(first.found, failed, len(measured))
-    process, keeping = expected(space, [*before, *batches]), slacks.keeping(space)
+    process, constraints = expected(space, [*before, *batches]), slacks.constraint_model(space)
     known = promising(process, batches)
-    candidates = dict(keeping.safest(sorted(known.items(), key=lambda each: -each[1][0])))
+    candidates = dict(constraints.safest(sorted(known.items(), key=lambda each: -each[1][0])))
     longer_s = over_s(in_search, laboratory.spent_s)
-    found = _Search(task, space, first.found, process, measured, candidates, keeping, longer_s, noted)
+    found = _Search(task, space, first.found, process, measured, candidates, constraints, longer_s, noted)
     return (_points if task.others else _line_by_line)(found, nothing, laboratory, tell)
 
 
@@ -197,18 +197,20 @@ def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell)
 
 def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
     task, start, screened, noted = found.task, found.task.space.start, found.screened, found.noted
-    process, keeping = found.process, found.keeping
+    process, constraints = found.process, found.constraints
     if not found.candidates:
         return nothing
     best, gain = _finalist(task, [*found.candidates.items()], laboratory)
-    whole = best = _whole(task, best, screened, found.measured, keeping)
+    whole = best = _whole(task, best, screened, found.measured, constraints)
     best = found.trimmed(best, [*lines.shown(task, best, screened), *lines.contested(task, best, screened)])
     gain = gain if process is None else process.gains(best)[0]
     if best == start:
         return nothing
     tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, noted)
     levels = [
-        each if keeping.as_safe(best.with_values({each.name: each.taken}), best) else replace(each, taken=each.chosen)
+        each
+        if constraints.as_safe(best.with_values({each.name: each.taken}), best)
+        else replace(each, taken=each.chosen)
         for each in lines.levels_of(task, best, screened, tried)
     ]
     earned, why = lines.earned(task, best, screened, tried, levels)
@@ -249,18 +251,18 @@ def _whole(
     best: Configuration,
     screened: Sequence[Screened],
     measured: Gained,
-    keeping: Keeping,
+    constraints: ConstraintModel,
 ) -> Configuration:
     """The best with all that the screening has shown, or as much of it as does not make it break a limit.
 
     Where something failed on the way, only what was seen to work.
     """
     found = lines.completed(task, best, screened)
-    if not keeping.as_safe(found, best):
+    if not constraints.as_safe(found, best):
         found = best
         for each in screened:
             more = lines.completed(task, found, [each])
-            found = more if keeping.as_safe(more, best) else found
+            found = more if constraints.as_safe(more, best) else found
     failed = any(None in gains for gains in measured.values())
     return best if failed and (found not in measured or None in measured[found]) else found
 

@@ -6,7 +6,7 @@ every live arm one slice; ABBA is two rounds. A slice that is discarded takes it
 left of that round would set one arm's good moment against nothing. See docs/statistics.md, "Alternating blocks".
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, log, sqrt
 from statistics import fmean
@@ -77,16 +77,15 @@ class Alternation:
     lost: tuple[LostRound, ...]
 
 
-def block_values(rows: Sequence[SliceRow], arms: Collection[str] | None = None) -> Alternation:
+def block_values(rows: Sequence[SliceRow]) -> Alternation:
     """Values by block, in order; an arm with fewer than `ROUNDS_MIN` whole rounds in a block has none there.
 
-    `arms` are those that every round must hold; None takes for each block the arms that have a slice in it. Leave out
-    an arm that died: else every round since then is lost.
+    A round must hold a slice of every arm that has one in its block.
     """
     values: list[BlockValue] = []
     lost: list[LostRound] = []
     for block, mine in _by_block(rows).items():
-        live = [arm for arm in dict.fromkeys(row.arm for row in mine) if arms is None or arm in arms]
+        live = list(dict.fromkeys(row.arm for row in mine))
         whole, gone = _whole_rounds(block, mine, live)
         lost += gone
         if len(whole) >= ROUNDS_MIN:

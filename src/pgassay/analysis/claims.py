@@ -24,7 +24,7 @@ from pgassay.analysis.forecast import blocks_to_distinguish
 from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Verdict, needs, not_compared
-from pgassay.study.drives import DATA, WAL, DriveKind, kind_of, role_of
+from pgassay.study.drives import CLAIMED, DATA, DECLARABLE, WAL, kind_of, role_of
 from pgassay.study.levels import Arm, Levels, Place
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Better, Response, Scale
@@ -172,7 +172,7 @@ def by_role(claim: Claim, study: Study) -> tuple[Claim, ...]:
         (name, word): [level for level in _levels_there(study, name) if role_of(level) == role_of(word)]
         for levels in (claim.treatment, claim.against, *claim.than)
         for name, word in levels.items()
-        if name in (DATA, WAL) and word in (DriveKind.SSD, DriveKind.CSD)
+        if name in (DATA, WAL) and word in CLAIMED
     }
     if not asked or not all(asked.values()):
         return (claim,)
@@ -194,8 +194,7 @@ def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
     """Drives of the study of which nobody said what they are, as typed, if the claim is about drives."""
     asked = {*claim.treatment, *claim.against, *(name for each in claim.than for name in each)} & {DATA, WAL}
     found = (level for name in sorted(asked) for level in _levels_there(study, name) if role_of(level) is None)
-    declarable = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
-    return tuple(level for level in dict.fromkeys(found) if kind_of(level) in declarable)
+    return tuple(level for level in dict.fromkeys(found) if kind_of(level) in DECLARABLE)
 
 
 def _levels_there(study: Study, name: str) -> list[str]:

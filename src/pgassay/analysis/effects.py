@@ -77,7 +77,6 @@ class Effect:
     low: float
     high: float
     level: float
-    simultaneous: bool
     method: str
     left_out: tuple[str, ...]
     primary: bool = False
@@ -230,7 +229,6 @@ def estimate(
         low=low,
         high=high,
         level=certainty.level,
-        simultaneous=certainty.comparisons > 1 or primary,
         method=certainty.method
         if fitted is None  # no treatment tells about another's noise then
         else certainty.method_on(f"the means of block-wise contrasts on {len(fitted.hosts)} hosts"),

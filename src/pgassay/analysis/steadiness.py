@@ -135,14 +135,13 @@ class Steadiness(StrEnum):
 
 @dataclass(frozen=True)
 class Course:
-    """How a trial went. `levels`: (from second, mean) of each segment; `steady_from_s` is None when it never was.
+    """How a trial went. `levels`: (from second, mean) of each segment; `period_s` is that of a cyclic series.
 
-    `period_s` is that of a cyclic series; `missing` the share of seconds without a value.
+    `missing` is the share of seconds without a value.
     """
 
     kind: Steadiness
     levels: tuple[tuple[int, float], ...]
-    steady_from_s: int | None
     period_s: float | None
     missing: float
 
@@ -160,7 +159,7 @@ def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
     # A real cycle that moves nothing is of no interest, however certain it is.
     if known is None or known.chance >= FALSE_ALARM or known.swing < TOLERANCE:
         return found
-    return replace(found, kind=Steadiness.CYCLIC, steady_from_s=None, period_s=known.period_s)
+    return replace(found, kind=Steadiness.CYCLIC, period_s=known.period_s)
 
 
 def classify_all(seconds: Floats) -> tuple[Course, ...]:
@@ -174,7 +173,7 @@ def classify_all(seconds: Floats) -> tuple[Course, ...]:
     found = []
     for trial, (starts, share) in enumerate(zip(changes(means), missing.tolist(), strict=True)):
         if means.shape[1] < LEAST_BATCHES or share > MISSING_MAX:
-            found.append(Course(Steadiness.UNKNOWN, (), None, None, share))
+            found.append(Course(Steadiness.UNKNOWN, (), None, share))
         else:
             found.append(_course(means[trial], sums[trial], (0, *starts), share))
     return tuple(found)
@@ -187,14 +186,14 @@ def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: 
     levels = tuple((begin * BATCH_S, value) for begin, value in zip(starts, values, strict=True))
     steady = 0 if len(values) == 1 else _steady_from(sums, starts, values)
     if steady == 0:
-        return Course(Steadiness.FLAT, levels, 0, None, missing)
+        return Course(Steadiness.FLAT, levels, None, missing)
     if steady is not None and steady <= count // 2:
         before, after = sums[steady] / steady, (sums[-1] - sums[steady]) / (count - steady)
         kind = Steadiness.WARMING if after > before else Steadiness.SLOWING
-        return Course(kind, levels, steady * BATCH_S, None, missing)
+        return Course(kind, levels, None, missing)
     steps = np.diff(np.asarray(values))
     one_way = len(values) > 2 and bool((steps > 0.0).all() or (steps < 0.0).all())
-    return Course(Steadiness.DRIFTING if one_way else Steadiness.UNSETTLED, levels, None, None, missing)
+    return Course(Steadiness.DRIFTING if one_way else Steadiness.UNSETTLED, levels, None, missing)
 
 
 def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[float]) -> int | None:

@@ -57,6 +57,26 @@ class SetupDraft:
 
 
 @dataclass(frozen=True)
+class Turns:
+    """Whether the servers of a block may take turns in slices of seconds when they differ in a factor.
+
+    They may if what the factor changes shows within seconds of a server's own work, and if servers can differ in it
+    while all of them live. Effects that outlive a slice are not seen: Hu and Wager 2022, carry-over in switchback
+    experiments. docs/evidence/statistics.md lists every factor.
+    """
+
+    refusal: str = ""
+    """Why they cannot take turns; empty where they may."""
+    note: str = ""
+    """What must hold where they may."""
+    one_value: bool = False
+    """Must all servers of a block agree in it, so that conditions and covariates are refused as well?"""
+
+
+IN_MEMORY = Turns(note="memory must hold all servers of a block with their data")
+
+
+@dataclass(frozen=True)
 class Readable:
     """What levels are read back from once a trial's server runs and (for run-stage factors) its load has ended."""
 
@@ -83,6 +103,8 @@ class Factor:
     """Is a curve over it a scaling curve: more clients, threads or processors?"""
     own_sql: bool = False
     """Are its levels SQL of the user's, tried on the loaded data before the first trial?"""
+    places_only: bool = False
+    """Of a factor of the host: does it say only where and how a server's processes run, and change nothing else?"""
     rank: int = 0
     """Factors of the host are applied from the lowest rank on: a memory limit must know the huge pages."""
 
@@ -90,7 +112,7 @@ class Factor:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
         raise NotImplementedError
 
-    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+    def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The level with the path of each file and folder that it names as `change` makes it; most levels name none."""
         return level
 
@@ -107,8 +129,12 @@ class Factor:
             paths.append(path)
             return path
 
-        self.moved(name, level, noted)
+        self.map_paths(name, level, noted)
         return level.canonical if any(str(path) not in typed for path in paths) else typed
+
+    def turns(self, name: str) -> Turns | None:
+        """May servers that differ in it take turns? None where it is not known how soon the factor shows."""
+        return None
 
     def size(self, name: str) -> ModelSize | None:
         """How a level shrinks in a scale model; None for what is no size."""

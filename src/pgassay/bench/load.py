@@ -13,6 +13,7 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 from pgassay import children
 from pgassay.bench.client import HERE, PlayerHost
 from pgassay.bench.counters import Sample
+from pgassay.bench.factor import Turns
 from pgassay.bench.kinds import SWITCH, choice, seconds
 from pgassay.bench.options import OptionFactor, Options, factors_of, option
 from pgassay.bench.running import Clock, Elsewhere, Runner, Starter
@@ -79,6 +80,7 @@ class LoadOptions(Options):
     """
 
     namespace = "load"
+    turns = Turns("is done around a window, which slices do not have")
     driver: ClassVar[str] = ""
     """The name of the driver that takes these options: the level of `load.driver`."""
 

@@ -32,12 +32,13 @@ What belongs together is checked in `__post_init__`, which may raise `UsageError
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
 from pgassay.bench.kinds import NONE, Change, Kind
 from pgassay.errors import UsageError
 from pgassay.study.levels import Level
@@ -100,6 +101,8 @@ class Option:
     scales: bool = False
     size: ModelSize | None = None
     """How a level shrinks in a scale model; None for what is no size."""
+    turns: Turns | None = None
+    """See `Factor.turns`; where it is None, what the class that declares the option says."""
 
     @property
     def default_text(self) -> str:
@@ -120,10 +123,11 @@ def option(
     read_back: ReadBack = echoed,
     scales: bool = False,
     size: ModelSize | None = None,
+    turns: Turns | None = None,
 ) -> Value | Default:
     """Declare one field of an `Options` dataclass as an option; `name` is the field's own unless given."""
     own = name if name is not None else _FIELD
-    declared = Option(own, kind, default, summary, stage, unit, read_back, scales, size)
+    declared = Option(own, kind, default, summary, stage, unit, read_back, scales, size, turns)
     field: Any = dataclasses.field(default=default, metadata={_OPTION: declared})
     return field  # type: ignore[no-any-return]
 
@@ -144,6 +148,8 @@ class Options:
 
     namespace: ClassVar[str] = ""
     """What stands before each option's name in a study, as in `load.clients`."""
+    turns: ClassVar[Turns | None] = None
+    """Of the options that a class declares itself, where an option does not say it: see `Factor.turns`."""
 
     @classmethod
     def from_levels(cls: type[Own], levels: Mapping[str, str]) -> Own:
@@ -179,7 +185,12 @@ def declared_options(of: type[Options]) -> Mapping[str, Option]:
     for field in dataclasses.fields(of):
         declared: Option | None = field.metadata.get(_OPTION)
         if declared is not None:
-            found[field.name] = dataclasses.replace(declared, name=field.name) if declared.name == _FIELD else declared
+            owner = next(each for each in of.__mro__ if field.name in inspect.get_annotations(each))
+            found[field.name] = dataclasses.replace(
+                declared,
+                name=field.name if declared.name == _FIELD else declared.name,
+                turns=declared.turns or owner.__dict__.get("turns"),
+            )
     return MappingProxyType(found)
 
 
@@ -257,14 +268,17 @@ class OptionFactor(Factor):
     def scales(self) -> bool:  # type: ignore[override]
         return self.option.scales
 
+    def turns(self, name: str) -> Turns | None:
+        return self.option.turns
+
     def size(self, name: str) -> ModelSize | None:
         return self.option.size
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, self.option.kind.canonical(name, typed))
 
-    def moved(self, name: str, level: Level, change: Change) -> Level:
-        """See `Factor.moved`; what was typed stays."""
+    def map_paths(self, name: str, level: Level, change: Change) -> Level:
+        """See `Factor.map_paths`; what was typed stays."""
         kind = self.option.kind
         if kind.each_path is None:
             return level

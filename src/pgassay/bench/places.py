@@ -227,7 +227,7 @@ def available_memory_bytes(meminfo: Path = Path("/proc/meminfo")) -> int:
 
 
 @dataclass(frozen=True)
-class OwnFiles:
+class UserFiles:
     """Files of a user's that a study names by their paths on another machine: `places` has where each copy is, by path.
 
     A copy keeps its file's name in a folder of its own, so what programs say of it is put right by the folders alone.
@@ -239,13 +239,13 @@ class OwnFiles:
         """Where the file of this path is on this machine: where its copy is, else where the path says."""
         return self.places.get(path, path)
 
-    def told(self, text: str) -> str:
+    def with_user_paths(self, text: str) -> str:
         """A text of a program as it would be on the machine of the user's files."""
         for path, place in self.places.items():
             text = text.replace(_folder(place), _folder(path))
         return text
 
-    def told_bytes(self, content: bytes) -> bytes:
+    def with_user_paths_bytes(self, content: bytes) -> bytes:
         """The same for what a program wrote into a file."""
         for path, place in self.places.items():
             content = content.replace(_folder(place).encode(), _folder(path).encode())

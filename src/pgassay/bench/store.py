@@ -148,7 +148,7 @@ DRAWS = (ALL, NOTHING, PREFIX, INDEPENDENT)
 
 
 @dataclass(frozen=True)
-class CrashWish:
+class CrashRequest:
     """Which crash state; `page_within_s` waits so long for a PostgreSQL page in flight, and tears it if that can be."""
 
     draw: str
@@ -224,7 +224,7 @@ class CrashState:
 class CrashingDrive(Protocol):
     """A drive whose power can be cut while a server goes on."""
 
-    def cut(self, directory: Path, wish: CrashWish) -> CrashState:
+    def cut(self, directory: Path, request: CrashRequest) -> CrashState:
         """A crash state of the drive under this clone; several may be there, but one cut alone may wait for a page.
 
         Raises `DamagedError` where its file system cannot be mounted or is not sound, `DriveError` where the drive

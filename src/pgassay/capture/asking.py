@@ -54,7 +54,7 @@ class PreparedQuestion:
     replayed: Mapping[str, Any] | None = None
     """The load of a log that is played in place of scripts."""
     pace: str = FULL
-    """One of `question.PACES`."""
+    """`full`, `source` or `busiest`."""
 
     @property
     def paced(self) -> Pace | None:
@@ -102,7 +102,7 @@ def write(
     connections: int = 0,
 ) -> PreparedQuestion:
     """Write the files for a question to the capture at `path`; `own_scripts` if the user names the scripts, `replayed`
-    is the load where a log is played in their place, `pace` one of `question.PACES`. The server's max_connections is
+    is the load where a log is played in their place, `pace` full, source or busiest. The server's max_connections is
     left out if it is below the `connections` that the load needs. `installations` are the PostgreSQLs that will serve,
     the baseline's first; each loads the data by itself.
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from shutil import disk_usage
 from time import monotonic
 
-from pgassay.bench.running import Clock, Completed, Runner
+from pgassay.bench.running import Completed, Runner
 from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Readable, cpu_ms
@@ -163,18 +163,16 @@ def connection_words(parameters: Mapping[str, str]) -> str:
     return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
 
 
-def ticket(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def ticket() -> dict[str, str]:
     """What Kerberos needs of our environment to connect as we do."""
-    return {name: environment[name] for name in ("KRB5CCNAME", "KRB5_CONFIG") if name in environment}
+    return {name: os.environ[name] for name in ("KRB5CCNAME", "KRB5_CONFIG") if name in os.environ}
 
 
 def _quoted(value: str) -> str:
     return value.replace("\\", "\\\\").replace("'", "\\'")
 
 
-def dump(
-    arguments: list[str], password: str, file: Path, runner: Runner, clock: Clock, session: Readable, *, local: bool
-) -> Dumped:
+def dump(arguments: list[str], password: str, file: Path, runner: Runner, session: Readable, *, local: bool) -> Dumped:
     """Run pg_dump into `file`; raises `CaptureError` with its own words.
 
     On this machine the processor time of its session is read while it runs.

@@ -30,7 +30,6 @@ from pgassay.study.responses import full_name
 from pgassay.study.units import format_number
 
 FULL, SOURCE, BUSIEST = "full", "source", "busiest"
-PACES = (FULL, SOURCE, BUSIEST)
 """As fast as it goes with the clients that there are; the mean rate of the window; the rate of the busiest minute."""
 _DIGITS = 3
 

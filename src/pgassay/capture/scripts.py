@@ -955,19 +955,19 @@ def brief(statement: Statement) -> str:
     return " ".join(statement.text.split())[:BRIEF] or f"statement {statement.query_id}"
 
 
-def scripted(capture: Capture, seed: int = 0) -> ScriptedLoad:
+def scripted(capture: Capture) -> ScriptedLoad:
     """The load of a capture; raises `PgassayError` where the parser is not installed."""
     load = capture.load
     if load is None:
         return ScriptedLoad((), ())
-    within, apart = _transactions(capture, load, seed)
+    within, apart = _transactions(capture, load)
     singles: list[CapturedScript] = []
     reasons: dict[int, str] = {}
     for statement in load.statements:
         if control_of(statement.text):
             continue  # a transaction's script has its own, and a statement alone is committed, too
         try:
-            text = script(capture, statement, Random(f"{seed} {statement.query_id}"))
+            text = script(capture, statement, Random(f"0 {statement.query_id}"))
         except CannotDrawError as error:
             reasons[statement.query_id] = str(error)
             continue
@@ -1016,9 +1016,7 @@ def kind_weights(load: Load, kinds: Sequence[Transaction]) -> list[tuple[int, in
     return found
 
 
-def _transactions(
-    capture: Capture, load: Load, seed: int
-) -> tuple[list[CapturedScript], tuple[tuple[Transaction, str], ...]]:
+def _transactions(capture: Capture, load: Load) -> tuple[list[CapturedScript], tuple[tuple[Transaction, str], ...]]:
     known = {each.query_id: each for each in load.statements}
     logged = load.logged.transactions if load.logged is not None else ()
     kinds = [each for each in logged if each.statements and all(s in known for s in each.statements)]
@@ -1034,7 +1032,7 @@ def _transactions(
             if len(scripts) + len(made) > TRANSACTIONS_MAX:
                 raise CannotDrawError(f"{TRANSACTIONS_MAX} scripts of others make more calls")
             for weight, rolls_back in made:
-                text = transaction_script(capture, kind, known, Random(f"{seed} {n}"), rolls_back=rolls_back)
+                text = transaction_script(capture, kind, known, Random(f"0 {n}"), rolls_back=rolls_back)
                 name = f"t{n + 1:03d}{'r' if rolls_back else ''}"
                 pause_ms = pause_us(kind) * (len(kind.statements) + 1) / 1e3
                 statements = tuple(known[s] for s in kind.statements)

@@ -423,7 +423,7 @@ def capture(
         if tools.pg_dump is not None:
             file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
             arguments = dump.command(tools.pg_dump, where, file)
-            dumped = dump.dump(arguments, session.password, file, tools.runner, clock, session, local=session.local)
+            dumped = dump.dump(arguments, session.password, file, tools.runner, session, local=session.local)
             data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
             data_s, data_cpu_ms = dumped.elapsed_s, dumped.cpu_ms
         if request.files is not None and tools.serving is not None:

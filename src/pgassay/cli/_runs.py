@@ -32,12 +32,12 @@ def open_run(path: Path) -> "Run":
     return run
 
 
-def last_run(runs: Path = Path("runs")) -> Path:
-    """The run below `runs` that was written to last; raises `UsageError` where there is none."""
+def last_run() -> Path:
+    """The run below `runs/` that was written to last; raises `UsageError` where there is none."""
     from pgassay.record.directory import HEADER_FILE
     from pgassay.record.journal import FILE
 
-    written = [(journal.stat().st_mtime_ns, journal.parent) for journal in runs.glob(f"*/{FILE}")]
+    written = [(journal.stat().st_mtime_ns, journal.parent) for journal in Path("runs").glob(f"*/{FILE}")]
     known = [each for each in written if (each[1] / HEADER_FILE).is_file()]
     if not known:
         raise UsageError('there is no run in "runs" here', "name one: pgassay show RUN")

@@ -15,7 +15,7 @@ from pgassay.files import accounts_of_ours
 from pgassay.outgoing import visible
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
     from pgassay.lab.catalogue import FactorCatalogue
     from pgassay.study.model import Study
 
@@ -55,17 +55,17 @@ def require(origin: Path, executed: Iterable[str], arguments: argparse.Namespace
     )
 
 
-def require_study(arguments: argparse.Namespace, study: "Study", files: "OwnFiles | None" = None) -> None:
+def require_study(arguments: argparse.Namespace, study: "Study", files: "UserFiles | None" = None) -> None:
     """The same of a study, whose file, run or capsule is `arguments.origin`; built-in and typed ones have none."""
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
 
     origin: Path | None = getattr(arguments, "origin", None)
     if origin is not None:
         packed = getattr(arguments, "packed", False)
-        require(origin, of_study(study, files or OwnFiles()), arguments, packed=packed)
+        require(origin, of_study(study, files or UserFiles()), arguments, packed=packed)
 
 
-def of_study(study: "Study", files: "OwnFiles", known: "FactorCatalogue | None" = None) -> Iterator[str]:
+def of_study(study: "Study", files: "UserFiles", known: "FactorCatalogue | None" = None) -> Iterator[str]:
     """What a study has executed: files with their first lines, SQL, commands, sources, plug-ins.
 
     `known` are its factors, where they are more than every study has.

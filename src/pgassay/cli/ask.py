@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pace",
-        choices=("full", "source", "busiest"),  # capture.question.PACES, which would import what parsing need not
+        choices=("full", "source", "busiest"),  # as in capture.question, which would import what parsing need not
         default="full",
         help="how fast scripts are played: as fast as they go (default), at the source's mean rate, or at that of its"
         " busiest minute (capture --log FILE)",

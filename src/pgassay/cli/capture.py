@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.host import accounts
     from pgassay.host.keeper import Keeper
     from pgassay.host.runner import LocalRunner, SystemClock
-    from pgassay.lab import gone
+    from pgassay.lab import cleanup
     from pgassay.lab.places import local_finder
     from pgassay.study.units import parse_time_s
 
@@ -79,21 +79,21 @@ def run(arguments: argparse.Namespace) -> int:
         paths = tuple(map(Path, arguments.log.split(",")))
         named = LogFiles(paths, tuple(arguments.log_line_prefix), arguments.log_format)
         named.check()
-    data, wish = _data(arguments)
-    request = Request(window_s, data, not arguments.without_load, arguments.with_literals, named, wish)
+    data, server_files = _data(arguments)
+    request = Request(window_s, data, not arguments.without_load, arguments.with_literals, named, server_files)
     if arguments.out is not None:
         files.require_absent(arguments.out)
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    with closing(Keeper(gone.COMMAND)), Session(arguments.conninfo) as session:
+    with closing(Keeper(cleanup.COMMAND)), Session(arguments.conninfo) as session:
         identity = identify(session, request)
         path = (arguments.out or Path(f"{identity.source.database}.capture")).absolute()
         finder = local_finder(runner, clock, account)
         program = serving = cost = None
-        if wish is not None:
+        if server_files is not None:
             serving = physical.installation_for(identity.source.major, finder, arguments.pg_bindir)
-            physical.check(wish, serving)
-            cost = estimate(session, wish, path)
+            physical.check(server_files, serving)
+            cost = estimate(session, server_files, path)
         elif request.data != "none":
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
         # A capture itself costs the server no more than it must.
@@ -120,11 +120,11 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     if arguments.restore_command is not None:
         if text is not None:
             raise excluded("--restore-command", "--data")
-        wish = physical.FilesRequest(physical.RESTORED, command=physical.words_of(arguments.restore_command))
+        server_files = physical.FilesRequest(physical.RESTORED, command=physical.words_of(arguments.restore_command))
     elif text is not None and text.startswith(f"{physical.BACKUP}:"):
-        wish = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
+        server_files = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
-        wish = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
+        server_files = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
     elif text in (None, "dump", "synthetic", "none"):
         return text or "dump", None
     else:
@@ -139,7 +139,7 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
             f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
             "--data synthetic captures no value of yours",
         )
-    return wish.kind, wish
+    return server_files.kind, server_files
 
 
 def _tick(left_s: float) -> None:

@@ -24,7 +24,7 @@ from pgassay.cli.printing import SUCCESS
 from pgassay.cli.run import add_bench_options, add_size_options, add_study_options, read_study, run_document
 from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
-from pgassay.study.drives import DriveKind, kind_of
+from pgassay.study.drives import kind_of
 from pgassay.study.units import format_size, parse_memory
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pgassay.drive.root import Root
     from pgassay.drive.snapshots import StoredSnapshot
 
-_MADE = (DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
@@ -155,7 +154,8 @@ def _create(arguments: argparse.Namespace) -> int:
     from pgassay.drive.options import DriveOptions
     from pgassay.lab.drives import linux_kernel
 
-    if kind_of(arguments.kind) not in _MADE:
+    kind = kind_of(arguments.kind)
+    if kind is None or not kind.holds_one_cluster:
         raise UsageError(
             f'"{arguments.kind}" is not a kind of drive that pgassay can create',
             "it creates: image, ssd, csd, or the drive of a description file (FILE.toml)",
@@ -332,7 +332,7 @@ def cut(arguments: argparse.Namespace) -> int:
     usual = {
         **({"load.script": "ledger"} if driver == PGBENCH else {}),
         "load.rate": RATE_TPS,
-        "drive.data": DriveKind.SSD,
+        "drive.data": "ssd",
         "drive.cache": "volatile",
         "init.data_checksums": "on",
         **(

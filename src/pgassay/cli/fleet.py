@@ -20,7 +20,7 @@ from pgassay.plugins import install_command
 
 if TYPE_CHECKING:
     from pgassay.bench.client import ClientHost
-    from pgassay.fleet.blocks import Crew
+    from pgassay.fleet.blocks import BlockExecutor
     from pgassay.fleet.certificates import Address, Credentials
     from pgassay.lab.run import Remark, WrittenStudy
 
@@ -144,7 +144,7 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 class Fleet:
     """Hosts that were found fit, with what the record keeps of them."""
 
-    crew: "Crew"
+    executor: "BlockExecutor"
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"
     files: Mapping[str, Any]
@@ -160,29 +160,29 @@ def fleet_of(
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
     require_extra()
-    from pgassay.fleet import dask_crew, parcels
+    from pgassay.fleet import dask_executor, user_files
     from pgassay.fleet.blocks import Bench, names_its_postgres
     from pgassay.fleet.certificates import parse_address
     from pgassay.lab.run import Remark
 
-    files = parcels.read_own_files(name, document, (begun or {}).get(parcels.FILES_FACT))
+    files = user_files.read(name, document, (begun or {}).get(user_files.FACT))
     address, own = parse_address(arguments.on), names_its_postgres(document)
-    terms = dask_crew.Terms(
+    terms = dask_executor.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
     )
     bench = Bench(name, document, arguments.allow_busy, arguments.allow_volatile, files)
     credentials = _credentials_of(address, arguments, "head")
-    with dask_crew.large_orders(), dask_crew.connect(address, credentials, terms.wait_s) as client:
-        crew = dask_crew.DaskCrew(client, terms, bench.job)
-        facts = crew.gather()
+    with dask_executor.large_orders(), dask_executor.connect(address, credentials, terms.wait_s) as client:
+        executor = dask_executor.DaskExecutor(client, terms, bench.job)
+        facts = executor.gather()
         shared = len({each["machine"] for each in facts.values()}) < len(facts)
         found = {
             "several workers on one machine stood for several hosts, so how hosts differ is not known": shared,
-            "hosts of several kinds ran blocks, as was allowed": dask_crew.differences(facts, own_postgres=own),
+            "hosts of several kinds ran blocks, as was allowed": dask_executor.differences(facts, own_postgres=own),
         }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found.items() if holds)
         yield Fleet(
-            crew, facts, remarks, {parcels.FILES_FACT: {each.path: each.sha256 for each in files}} if files else {}
+            executor, facts, remarks, {user_files.FACT: {each.path: each.sha256 for each in files}} if files else {}
         )
 
 
@@ -197,7 +197,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
         yield None
         return
     require_extra()
-    from pgassay.fleet import dask_crew
+    from pgassay.fleet import dask_executor
     from pgassay.fleet.certificates import parse_address
     from pgassay.fleet.client import PORT, WorkerClient
     from pgassay.host import accounts
@@ -211,7 +211,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
     if arguments.dry_run:
         yield lambda name: Loopback(local)
         return
-    with dask_crew.connect(address, _credentials_of(address, arguments, "head")) as client:
+    with dask_executor.connect(address, _credentials_of(address, arguments, "head")) as client:
         found: dict[str, WorkerClient] = {}
 
         def worker(name: str) -> WorkerClient:

@@ -9,7 +9,7 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, Plan, RiskForecast, WayForecast
+from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import scale_model, words
@@ -165,7 +165,7 @@ _WAYS: Mapping[str, str] = {
 }
 
 
-def forecast_lines(forecasts: Sequence[WayForecast]) -> list[str]:
+def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
     """A line a way that this machine was calibrated in; none where only one way is known: then `noise` says it."""
     if not any(each.way != SEQUENTIAL_WAY for each in forecasts):
         return []

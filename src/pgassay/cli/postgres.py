@@ -66,7 +66,7 @@ def builder(building: "Building | None" = None) -> "Builder":
 
 def _build(arguments: argparse.Namespace) -> int:
     from pgassay.host.keeper import Keeper
-    from pgassay.lab import gone
+    from pgassay.lab import cleanup
     from pgassay.postgres.builds.recipe import DEFAULT_CFLAGS, block_bytes, compiler_flags, parse_spec, wal_block_bytes
     from pgassay.postgres.builds.request import BuildRequest
     from pgassay.postgres.find import parse_requested_version
@@ -83,7 +83,7 @@ def _build(arguments: argparse.Namespace) -> int:
         )
         for size in arguments.block_size.split(",")
     ]
-    with closing(Keeper(gone.COMMAND)):
+    with closing(Keeper(cleanup.COMMAND)):
         maker = builder(building_of(arguments))
         for request in requests:
             print(maker.installation(request).bindir)

@@ -19,7 +19,7 @@ from pgassay.cli.run import add_bench_options, run_document, run_path, study_def
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
     from pgassay.record.reading import Run
 
 
@@ -72,13 +72,13 @@ def _files(
     places: Mapping[Path, Path] | None,
     folder: Path,
     arguments: argparse.Namespace,
-) -> "OwnFiles":
+) -> "UserFiles":
     """Where the files of the study are here: those of a capsule (`places`), else where they were, or the copies that
     trials kept; raises `UsageError` for what is not here.
 
     A capsule may come from anybody: what it lacks is not looked for on this machine, unless the user says where.
     """
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
     from pgassay.lab.named_files import bounds_of, files_of, paths_of
 
     found, given = dict(places or {}), dict(_given(text) for text in arguments.file)
@@ -102,7 +102,7 @@ def _files(
             )
     if unknown := given.keys() - used:
         raise UsageError(f"--file {min(unknown)}: the study names no such file")
-    return OwnFiles(found)
+    return UserFiles(found)
 
 
 def _given(text: str) -> tuple[str, Path]:
@@ -133,7 +133,7 @@ def _document(original: "Run") -> dict[str, Any]:
     return document
 
 
-def _again(study: str, document: dict[str, Any], files: "OwnFiles", arguments: argparse.Namespace, path: Path) -> int:
+def _again(study: str, document: dict[str, Any], files: "UserFiles", arguments: argparse.Namespace, path: Path) -> int:
     asked = argparse.Namespace(
         **{**vars(arguments), "out": path, "origin": arguments.source, "packed": arguments.source.is_file()}
     )

@@ -21,7 +21,7 @@ from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import OwnFiles
+    from pgassay.bench.places import UserFiles
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
@@ -190,7 +190,7 @@ def run_document(
     arguments: argparse.Namespace,
     remarks: "Sequence[Remark]" = (),
     more_files: Mapping[str, bytes] | None = None,
-    files: "OwnFiles | None" = None,
+    files: "UserFiles | None" = None,
 ) -> int:
     """Run a study document under the command line's overrides; `remarks` go into its record with those of the lab.
 
@@ -275,7 +275,7 @@ def conduct(
             else:
                 from pgassay.fleet.head import conduct as over_hosts
 
-                over_hosts(resolved, run, watcher, hosts.crew)
+                over_hosts(resolved, run, watcher, hosts.executor)
         except KeyboardInterrupt:
             here = run.path.relative_to(Path.cwd()) if run.path.is_relative_to(Path.cwd()) else run.path
             print("pgassay: interrupted; every committed trial is kept; continue with:", file=sys.stderr)

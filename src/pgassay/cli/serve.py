@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"the port of 127.0.0.1, 0 for any that is free (default: {PORT})",
     )
-    parser.add_argument("--beside", type=whole(1), metavar="PID", help=argparse.SUPPRESS)
+    parser.add_argument("--parent", type=whole(1), metavar="PID", help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="print the address as JSON")
 
 
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself", flush=True)
 
     with suppress(KeyboardInterrupt):  # the way to end it
-        serve(arguments.directory, arguments.port, tell, arguments.beside)
+        serve(arguments.directory, arguments.port, tell, arguments.parent)
     return SUCCESS
 
 
@@ -98,7 +98,7 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
     if not arguments.live:
         yield
         return
-    words = ("serve", str(run.absolute()), "--port", "0", "--json", "--beside", str(os.getpid()))
+    words = ("serve", str(run.absolute()), "--port", "0", "--json", "--parent", str(os.getpid()))
     with TemporaryFile() as errors:
         served = subprocess.Popen(
             children.interpreter("pgassay", *words),

@@ -76,7 +76,7 @@ def parse(lines: Iterable[str]) -> Executed:
     names = _Names()
     own: dict[str, int] = {}
     calls: dict[str, int] = {}
-    left_out = told = 0
+    left_out = expected = 0
     inclusive = False
     for line in lines:
         if line[:1] and line[:1] in "0123456789+-*":
@@ -90,14 +90,14 @@ def parse(lines: Iterable[str]) -> Executed:
             calls[names.callee] = calls.get(names.callee, 0) + int(line[6:].split()[0])
             inclusive = True
         elif line.startswith("totals:"):
-            told = int(line.split()[1])
+            expected = int(line.split()[1])
         elif line.startswith("events:") and line.split()[1:] != ["Ir"]:
             raise ValueError(f'"{line}" is not what was asked for')
         else:
             names.read(line)
     total = sum(own.values())
-    if not total or total != told:
-        raise ValueError(f"{total:,} instructions of {told:,} are there")
+    if not total or total != expected:
+        raise ValueError(f"{total:,} instructions of {expected:,} are there")
     return Executed(
         next((kind for main, kind in _MAINS.items() if main in own), OTHER),
         float(total - left_out),

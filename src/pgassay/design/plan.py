@@ -24,8 +24,6 @@ class Plan:
 
     arms: int
     block_s: float | None
-    trials_min: int
-    trials_max: int
     time_min_s: float | None
     time_max_s: float | None
     blocks_affordable: int | None
@@ -80,8 +78,6 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     return Plan(
         arms=arms,
         block_s=block_s,
-        trials_min=arms * design.blocks_min,
-        trials_max=arms * design.blocks_max,
         time_min_s=None if block_s is None else preparation_s + design.blocks_min * block_s,
         time_max_s=None if block_s is None else preparation_s + design.blocks_max * block_s,
         blocks_affordable=affordable,

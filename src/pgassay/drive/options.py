@@ -24,7 +24,7 @@ from typing import Any
 
 from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
-from pgassay.bench.factor import Catalogue, Readable, Stage
+from pgassay.bench.factor import Catalogue, Readable, Stage, Turns
 from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
 from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
 from pgassay.bench.places import MountEntry
@@ -38,7 +38,7 @@ from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.errors import UsageError
-from pgassay.study.drives import UNTIMED, DriveKind, Role, declared
+from pgassay.study.drives import DECLARABLE, UNTIMED, DriveKind, Role, declared
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import parse_memory
@@ -322,7 +322,7 @@ def _place(name: str, text: str) -> DriveLevel:
     if bare == DriveKind.BESIDE and name == f"{DriveOptions.namespace}.wal" and role is None:
         return DriveLevel(DriveKind.BESIDE)
     found = _undeclared(bare)
-    if role is not None and found.kind not in (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION):
+    if role is not None and found.kind not in DECLARABLE:
         raise UsageError(
             f'"{text}" declares what a drive of kind {found.kind} is, which is known',
             "normal= and compressing= stand before directory:PATH, device:/dev/NAME or FILE.toml",
@@ -442,10 +442,17 @@ MKFS = Kind(_mkfs, " ".join, "options of mkfs, but no device")
 MOUNT_OPTIONS = Kind(_mount_options, ",".join, "options of mount, with commas between")
 
 
+_IN_TURNS = Turns(
+    "a drive goes on with its own work while its server stands still, and remembers for longer than a slice",
+    one_value=True,
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class OneDrive(Options):
     """One drive; None is what the kind of drive usually has."""
 
+    turns = _IN_TURNS
     place: DriveLevel | None = option(
         PLACE,
         name="",
@@ -536,6 +543,16 @@ class OneDrive(Options):
         """The directory, device or description that was named."""
         return None if self.place is None else self.place.path
 
+    @property
+    def directory(self) -> Path | None:
+        """The directory that was named; None for other kinds, and for the one of `--data-dir`."""
+        return self.path if self.kind is DriveKind.DIRECTORY else None
+
+    @property
+    def device(self) -> Path | None:
+        """The device, which will be written over; None for other kinds."""
+        return self.path if self.kind is DriveKind.DEVICE else None
+
     @cached_property
     def described(self) -> Description | None:
         """The emulated drive without service times; None for other kinds. `UsageError` for what cannot be."""
@@ -581,6 +598,7 @@ class DriveOptions(Options):
     """All drives of one treatment. Raises `UsageError` for options that a kind of drive does not have."""
 
     namespace = "drive"
+    turns = _IN_TURNS
     data: OneDrive = group(OneDrive, default=OneDrive())
     wal: OneDrive | None = group(OneDrive, default=None)
     state: str = option(
@@ -701,9 +719,8 @@ def _check(owner: str, drive: OneDrive) -> None:
                 f'"{drive.place}" does not declare what its description says: a drive that is {role}',
                 f"declare it as {role}=…, or change its kind or codec",
             )
-    real = drive.kind in (DriveKind.DIRECTORY, DriveKind.DEVICE)
     for name in drive.options_set():
-        if name == "capacity" and drive.scaled and real:
+        if name == "capacity" and drive.scaled and drive.kind.real:
             continue  # it is as large as it is
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
             raise UsageError(

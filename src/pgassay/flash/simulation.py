@@ -169,8 +169,6 @@ class Simulation:
     life: Life
     drive_writes_per_day: float | None
     """How many the flash bears over its years."""
-    wear_histogram: Sequence[Mapping[str, int]]
-    """Bins of erase counts: `erases` (the least of a bin) and `blocks`."""
     timing: FlashTimingReport | None
     """Latencies, where they were asked for."""
 
@@ -294,7 +292,6 @@ def _simulate(description: Description) -> Simulation:
         health=drive.health(life.rated_cycles),
         life=life,
         drive_writes_per_day=per_day,
-        wear_histogram=_wear(drive),
         timing=_time(description, state),
     )
 
@@ -369,14 +366,6 @@ def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
         blocks_left -= taken
         writes += taken * heat
     return cold / writes / state.drive.logical_blocks if writes else 0.0
-
-
-def _wear(drive: _core.FlashDrive) -> list[dict[str, int]]:
-    counts = drive.erase_counts()
-    low, high = int(counts.min()), int(counts.max())
-    width = (high - low) // _WEAR_BINS + 1
-    bins = np.bincount((counts - low) // width)
-    return [{"erases": low + index * width, "blocks": int(blocks)} for index, blocks in enumerate(bins)]
 
 
 def _time(description: Description, state: _State) -> FlashTimingReport | None:

@@ -14,7 +14,8 @@ import msgspec
 
 from pgassay.design.schedule import FinishedTrial, History, RunBlock, next_in_block
 from pgassay.fleet import FleetError
-from pgassay.fleet.parcels import Arrived, OwnFile, Parcel, pack
+from pgassay.fleet.parcels import Arrived, Parcel, pack
+from pgassay.fleet.user_files import UserFile
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.runner import play, trial_seed, try_to_prepare
 from pgassay.lab.trial_state import Assignment, HostState
@@ -33,7 +34,7 @@ class BlockOrder:
 Tell = Callable[[Sequence[HostState]], None]
 
 
-class Crew(Protocol):
+class BlockExecutor(Protocol):
     """Hosts that take orders. A block is run whole by one of them, whichever is free; lost with it, by another."""
 
     @property
@@ -64,7 +65,7 @@ class Bench(msgspec.Struct, frozen=True):
     document: str
     allow_busy: bool = False
     allow_volatile: bool = False
-    files: tuple[OwnFile, ...] = ()
+    files: tuple[UserFile, ...] = ()
 
     def job(self, order: BlockOrder) -> bytes:
         """A block's order as bytes, with all of this: a worker keeps nothing of a run, and a lost one takes nothing."""

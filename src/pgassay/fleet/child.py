@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import FleetError, parcels
+from pgassay.fleet import FleetError, parcels, user_files
 from pgassay.fleet.blocks import Bench, HostedBlock, Job
 from pgassay.fleet.worker import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
@@ -60,13 +60,15 @@ def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
     options = BenchOptions(
         Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile
     )
-    with parcels.laid_out(asked.files) as own, Workbench(options) as bench:
+    with user_files.laid_out(asked.files) as own, Workbench(options) as bench:
         site = replace(bench.site(), files=own)
         document = documents.read(asked.study, asked.document)
         try:
             yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
         except PgassayError as error:  # the user knows no copies
-            raise FleetError(own.told(error.message), error.hint and own.told(error.hint)) from error
+            raise FleetError(
+                own.with_user_paths(error.message), error.hint and own.with_user_paths(error.hint)
+            ) from error
 
 
 if __name__ == "__main__":

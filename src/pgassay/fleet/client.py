@@ -38,7 +38,7 @@ from pgassay.bench.places import Endpoint, Listening, Network
 from pgassay.bench.running import Completed, Elsewhere, Runner
 from pgassay.errors import PgassayError
 from pgassay.fleet import FleetError
-from pgassay.fleet.dask_crew import other_version, workers
+from pgassay.fleet.dask_executor import other_version, workers
 from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner, SystemClock
@@ -203,9 +203,9 @@ def _used_us() -> float:
     return (used.ru_utime + used.ru_stime) * 1e6
 
 
-def _busy(stat: Path = Path("/proc/stat")) -> tuple[float, float]:
+def _busy() -> tuple[float, float]:
     """This host's CPU time so far, all of it and what was used (proc(5); idle, iowait and steal are not)."""
-    words = stat.read_text(encoding="ascii").splitlines()[0].split()[1:9]
+    words = Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]
     times = [float(word) for word in words]
     return sum(times), sum(times) - times[3] - times[4] - (times[7] if len(times) > 7 else 0.0)
 
@@ -214,13 +214,13 @@ _END_S = 60.0
 
 
 @dataclass(frozen=True)
-class _Kept:
+class _RunningProgram:
     program: ControlledProgram
     told_to_end: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
 
 
-_KEPT: dict[str, _Kept] = {}
+_KEPT: dict[str, _RunningProgram] = {}
 """The programs of this worker that others ask, by what the head calls them."""
 
 
@@ -257,7 +257,7 @@ def keep(name: str, given: bytes) -> None:
             )
         except PgassayError as error:
             raise RuntimeError(error.message) from None
-        kept = _KEPT[name] = _Kept(program)
+        kept = _KEPT[name] = _RunningProgram(program)
         try:
             secede()
             while is_wanted(worker, key) and not kept.told_to_end.wait(_LISTEN_S):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from pgassay.bench.counters import Sample
 from pgassay.design.schedule import Decision
-from pgassay.fleet.blocks import BlockOrder, Crew
+from pgassay.fleet.blocks import BlockExecutor, BlockOrder
 from pgassay.fleet.parcels import Arrived, Inbox, unpack
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
@@ -32,9 +32,9 @@ of them is slow. What a run that ends has run in vain is at most this."""
 
 @dataclass
 class FleetRunLoop(RunLoop):
-    """A run whose trials are done by a crew."""
+    """A run whose trials are done by an executor."""
 
-    crew: Crew = field(kw_only=True)
+    executor: BlockExecutor = field(kw_only=True)
     inbox: Inbox = field(init=False)
     _taken: Arrived | None = field(init=False, default=None)
     _under_way: set[int] = field(init=False, default_factory=set)
@@ -44,11 +44,11 @@ class FleetRunLoop(RunLoop):
         self.inbox = Inbox(self.resolved.site.disk, self.run.path)
 
     def conduct(self) -> str:
-        """As on one machine; on every way out nothing more is asked of the crew."""
+        """As on one machine; on every way out nothing more is asked of the executor."""
         try:
             reason = super().conduct()
         finally:
-            self.crew.cancel()
+            self.executor.cancel()
         with self.resolved.site.held():
             self.inbox.close()
         return reason
@@ -56,7 +56,7 @@ class FleetRunLoop(RunLoop):
     def _decide(self) -> Decision:
         """As on one machine, when the journal says how many hosts can be heard, where that is fewer than shall be."""
         heard = {trial.host for trial in self.trials if trial.host}
-        within_reach = len(heard | self.crew.within_reach())
+        within_reach = len(heard | self.executor.within_reach())
         before = hosts_within_reach(self.run.journal.entries)
         if within_reach != before and (before is not None or within_reach < self.resolved.study.design.hosts):
             with self.resolved.site.held():
@@ -74,7 +74,7 @@ class FleetRunLoop(RunLoop):
         self.inbox.forget_before(block)
         self._order(block, self.inbox.blocks())
         while block not in self.inbox.blocks():
-            arrived = self.crew.next_arrived(self.watcher.hosts)
+            arrived = self.executor.next_arrived(self.watcher.hosts)
             self._under_way.discard(arrived.block)
             self._order(block, self.inbox.blocks() | {arrived.block})
             if arrived.block >= block:
@@ -86,13 +86,13 @@ class FleetRunLoop(RunLoop):
     def _order(self, first: int, here: AbstractSet[int]) -> None:
         """Give every host that is free a block from `first` on, the block in hand; `here` are those that are home."""
         gone = tuple(each.arm for each in decisions_in(self.run.journal.entries) if each.step is Step.DROP)
-        end = min(first + AHEAD * self.crew.hosts, self.resolved.study.design.blocks_max + 1)
+        end = min(first + AHEAD * self.executor.hosts, self.resolved.study.design.blocks_max + 1)
         for block in range(first, end):
-            if len(self._under_way) >= self.crew.hosts and block != first:
+            if len(self._under_way) >= self.executor.hosts and block != first:
                 return
             if block not in here and block not in self._under_way:
                 self._under_way.add(block)
-                self.crew.submit(BlockOrder(block, self.run.header.seed, gone))
+                self.executor.submit(BlockOrder(block, self.run.header.seed, gone))
 
     def _unpacked(self, arrived: Arrived, assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
         """The trial that is asked for, its raw outputs in its staging directory, with its number and host."""
@@ -108,7 +108,7 @@ class FleetRunLoop(RunLoop):
         return replace(found.record, number=assignment.number, host=arrived.host), found.series
 
 
-def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher, crew: Crew) -> None:
-    """Run to the end over a crew. What stops it early is journalled and raised, as `lab.run.conduct` does."""
+def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher, executor: BlockExecutor) -> None:
+    """Run to the end over an executor. What stops it early is journalled and raised, as `lab.run.conduct` does."""
     with journalled(run):
-        FleetRunLoop(resolved, run, watcher, committed(run), crew=crew).conduct()
+        FleetRunLoop(resolved, run, watcher, committed(run), executor=executor).conduct()

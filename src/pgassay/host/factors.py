@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay.bench import versions
 from pgassay.bench.errors import HostError, QueryError
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
 from pgassay.bench.hosting import Hosting, memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.bench.memory_policy import try_binding
 from pgassay.bench.server import Server
@@ -38,6 +38,9 @@ class HostFactor(Factor):
 
     def unavailable(self, name: str) -> str | None:
         return None if os.geteuid() == 0 else NO_ROOT
+
+    def turns(self, name: str) -> Turns:
+        return Turns("the machine has one value at a time, and the servers of a block live at once", one_value=True)
 
     def parse(self, name: str, typed: str) -> Level:
         """One of the words; raises `UsageError`."""
@@ -278,6 +281,7 @@ class Cores(HostFactor):
     """`host.cores`: the CPUs that the server may use; clients may use all."""
 
     pattern = "host.cores"
+    places_only = True
     summary = "CPUs of the server; of a number, siblings are used last, or first with :together; or of NUMA nodes"
     accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1, node:0"
 
@@ -462,6 +466,7 @@ class MemoryNodes(HostFactor):
     """`host.memory_nodes`: the NUMA nodes from which all of the server's memory comes (set_mempolicy(2), MPOL_BIND)."""
 
     pattern = "host.memory_nodes"
+    places_only = True
     summary = "NUMA nodes from which the server's memory comes, as numactl --membind has it"
     accepts = "all, 0, 0-1, 0,2"
 
@@ -524,6 +529,7 @@ class Scheduling(HostFactor):
     """
 
     pattern = "host.scheduling"
+    places_only = True
     summary = "usual, or realtime: the server and its load go before other programs"
     words = ("usual", "realtime")
     accepts = ", ".join(words)

@@ -79,15 +79,15 @@ def _settings(version: int, limit_bytes: int) -> tuple[tuple[str, str], ...]:
     return (("memory.max", str(limit_bytes)), ("memory.swap.max", "0"))
 
 
-def own_limit_bytes(root: Path = Path("/")) -> int | None:
+def own_limit_bytes() -> int | None:
     """The least memory limit of the groups that this process is in, ours or anybody's; None where there is none."""
-    hierarchy = memory_hierarchy(root)
+    hierarchy = memory_hierarchy()
     if hierarchy is None:
         return None
     name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
     found = [
         _words(hierarchy.top / each / name)
-        for inner in _groups_of("self", hierarchy, root)
+        for inner in _groups_of("self", hierarchy, Path("/"))
         for each in (inner, *inner.parents)
     ]
     limits = [int(words[0]) for words in found if words and words[0].isdecimal()]

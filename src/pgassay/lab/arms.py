@@ -14,7 +14,7 @@ from functools import cached_property
 from pgassay import copying
 from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.bench.load import Load, LoadOptions
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.server import Installation
 from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
@@ -227,17 +227,17 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:
     """What an arm asks of every room, without a site; raises `UsageError` for levels that do not go together."""
-    return _with_processes(study, bind(study, arm, catalogue), OwnFiles())[1]
+    return _with_processes(study, bind(study, arm, catalogue), UserFiles())[1]
 
 
-def _with_processes(study: Study, bound: Sequence[Bound], files: OwnFiles) -> tuple[tuple[Bound, ...], Setup]:
+def _with_processes(study: Study, bound: Sequence[Bound], files: UserFiles) -> tuple[tuple[Bound, ...], Setup]:
     """The levels as they are applied, and the setup of them.
 
     In a scale model an arm's server may have `host.memory` and what its processes take; its load goes by the former.
     """
     draft = SetupDraft()
     for each in bound:  # rooms get the places of files here; levels, which go into the record, keep the study's paths
-        each.factor.prepare(each.name, each.factor.moved(each.name, each.level, files.here), draft)
+        each.factor.prepare(each.name, each.factor.map_paths(each.name, each.level, files.here), draft)
     setup = Setup.of(draft)
     if study.model is None or not study.model.processes_beside or setup.memory_bytes is None:
         return tuple(bound), setup

@@ -24,13 +24,13 @@ from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
 from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.postgres.attached import facts as about
-from pgassay.postgres.attached import ways
+from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.attachment import Attachment, attach
 from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import visited
+from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is
 from pgassay.postgres.attached.watch import Watch
-from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
@@ -203,10 +203,10 @@ class AttachedBench(Workbench):
     def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
         """What a run changes on the server and puts back, a line each."""
         sql, facts = self._attached.sql, self._attached.facts
-        found: dict[Way, dict[str, None]] = {way: {} for way in Way}
+        found: dict[Scope, dict[str, None]] = {scope: {} for scope in Scope}
         for arm in resolved.arms:
-            for name, way in ways.check(sql, facts, arm.settings).items():
-                found[way][name] = None
+            for name, scope in scopes.check(sql, facts, arm.settings).items():
+                found[scope][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})
         copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
         size = format_size(max(arm.data_bytes for arm in resolved.arms))
@@ -214,11 +214,11 @@ class AttachedBench(Workbench):
         if copied:
             kept += f" as a copy of {', '.join(copied)}, which is only read,"
         lines = [f"databases pgassay_…: {kept} and one copy at a time, of about {size} each; dropped at the end"]
-        if found[Way.DATABASE]:
-            names = ", ".join(found[Way.DATABASE])
+        if found[Scope.DATABASE]:
+            names = ", ".join(found[Scope.DATABASE])
             lines.append(f"ALTER DATABASE … SET {names}: for databases of our own, and gone with them")
-        if found[Way.SYSTEM]:
-            listed = ", ".join(f"{name} (now {ways.shown(sql, name)})" for name in found[Way.SYSTEM])
+        if found[Scope.SYSTEM]:
+            listed = ", ".join(f"{name} (now {scopes.shown(sql, name)})" for name in found[Scope.SYSTEM])
             lines.append(f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial")
         also = "CHECKPOINT before each window; " if facts.checkpoints else ""
         ledger = self._attached.ledger.path
@@ -249,8 +249,8 @@ class AttachedBench(Workbench):
 
         @cache
         def allowed(name: str) -> bool:
-            return ways.row(sql, name).setting.context != "postmaster" and (
-                ways.row(sql, name).setting.context != "sighup" or ways.may_set_system(sql, facts, name)
+            return scopes.row(sql, name).setting.context != "postmaster" and (
+                scopes.row(sql, name).setting.context != "sighup" or scopes.may_set_system(sql, facts, name)
             )
 
         return allowed

@@ -152,17 +152,17 @@ class Bisection:
     def _step(self, asked: NextBlock, blocks: int) -> None:
         """Measure, or learn that it cannot be done."""
         place = asked.commit
-        commit, beside = self.commits[place], self.commits[asked.against]
+        commit, reference = self.commits[place], self.commits[asked.against]
         self._steps += 1
         path = self.folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
         if asked.against:
-            path = path.with_name(f"{path.name}-{beside.sha[:12]}")
+            path = path.with_name(f"{path.name}-{reference.sha[:12]}")
         note = path.with_name(path.name + SKIPPED)
         if self.disk.exists(note):
             self._skipped[place] = self.disk.read(note).decode(errors="replace").strip()
             return
         try:
-            pairs = self.source.measure(beside, commit, blocks, path)
+            pairs = self.source.measure(reference, commit, blocks, path)
             usable = [pair for pair in pairs if log_ratio(pair, self.source.primary.name) is not None]
             if not usable:
                 raise UnmeasuredError(NO_VALID_BLOCK)

@@ -31,15 +31,15 @@ from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.lab.gone import end_killed
+from pgassay.lab.cleanup import end_killed
 from pgassay.lab.site import Attach
 from pgassay.postgres import ownership
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import RecordError
 from pgassay.record.known import CounterProof, read_proofs, remember_proof
+from pgassay.study.drives import CLAIMED, Role
 from pgassay.study.drives import DATA as DATA_OPTION
 from pgassay.study.drives import WAL as WAL_OPTION
-from pgassay.study.drives import DriveKind, Role
 from pgassay.study.model import Study
 
 if TYPE_CHECKING:
@@ -125,8 +125,8 @@ def real_drives(options: DriveOptions, device: str, directory: Path, smart: Beli
         named = device
         if owner == WAL:
             place = existing_ancestor(drive.path or directory)
-            named = str(drive.path) if drive.kind is DriveKind.DEVICE else mount_of(place).device
-        counters = None if drive.kind is DriveKind.IMAGE else smart.of(named)
+            named = str(drive.device or mount_of(place).device)
+        counters = smart.of(named) if drive.kind.real else None
         found.append(RealDrive(owner, drive, named, counters))
     return tuple(found)
 
@@ -182,8 +182,7 @@ class Drives:
         """The drives that these options ask for, as one; attached at the first call. Raises `DriveError`."""
         if options not in self._attached:
             for each in options.drives:
-                named = each.path if each.kind is DriveKind.DIRECTORY else None
-                place = (named or self.directory).absolute()
+                place = (each.directory or self.directory).absolute()
                 if self.attacher.planned:
                     _makeable(place)
                 else:
@@ -209,8 +208,8 @@ class Drives:
             if options in self._attached:
                 return self._attached[options]
             for drive in options.drives:  # directories that a study names for its data and its WAL
-                if drive.kind is DriveKind.DIRECTORY and drive.path is not None:
-                    end_killed_in(drive.path.absolute())
+                if drive.directory is not None:
+                    end_killed_in(drive.directory.absolute())
             return planned.attach(options, needs)
 
         end_killed_in(self.directory.absolute())
@@ -344,7 +343,7 @@ def contents(
     for each in drives if of_contents else ():
         if each.counters is None or "physical_bytes" not in each.counters():
             continue
-        if each.asked.kind is DriveKind.DEVICE:
+        if each.asked.device is not None:
             trimmed, trim = each.asked.trim, f"{_OPTION[each.owner]}.trim=on"
             options: Sequence[str] = each.asked.filesystem.mount_options
         else:
@@ -363,8 +362,7 @@ def contents(
 def claimed_drives(study: Study) -> frozenset[str]:
     """The options of those drives whose kind a published claim of the study speaks of."""
     levels = (named for claim in study.claims for named in (claim.treatment, claim.against, *claim.than))
-    kinds = (DriveKind.SSD, DriveKind.CSD)
-    return frozenset(name for named in levels for name in (DATA_OPTION, WAL_OPTION) if named.get(name) in kinds)
+    return frozenset(name for named in levels for name in (DATA_OPTION, WAL_OPTION) if named.get(name) in CLAIMED)
 
 
 def _end_killed(directory: Path) -> None:

@@ -31,7 +31,6 @@ from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, Nois
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
-from pgassay.study.drives import DriveKind
 from pgassay.study.levels import Arm
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
@@ -97,14 +96,13 @@ def planned_trial_s(study: Study, arm: Arm) -> float:
 
 @dataclass(frozen=True)
 class Forecast:
-    """Seconds: of load in a trial, all that a trial takes, and of that its turns and the layout of the load's own file
-    (means over the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest
+    """Seconds: of load in a trial, all that a trial takes, and of that the layout of the load's own file (means over
+    the arms); of making the missing snapshots and of ageing the drives, once. `layout_bytes`: the largest
     such file. `paced_by`: of so many past runs here.
     """
 
     load_s: float
     trial_s: float
-    turns_s: float
     layout_s: float
     layout_bytes: int
     preparation_s: float
@@ -127,8 +125,8 @@ def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
     found: dict[Path, OneDrive] = {}
     for arm in resolved.arms:
         for each in arm.setup.drive.drives:
-            if each.kind is DriveKind.DEVICE and each.path is not None and each.precondition:
-                found.setdefault(each.path.resolve(), each)
+            if each.device is not None and each.precondition:
+                found.setdefault(each.device.resolve(), each)
     return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 
 
@@ -152,7 +150,6 @@ def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
     return Forecast(
         load_s=loaded_s,
         trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,
-        turns_s=pace.trial * sum(map(_turns_s, resolved.arms)) / arms,
         layout_s=pace.trial * sum(map(_layout_s, resolved.arms)) / arms,
         layout_bytes=max(arm.setup.load.laid_out_bytes for arm in resolved.arms),
         preparation_s=pace.preparation * sum(preparing.values()),

@@ -1,7 +1,7 @@
 """The files of a user's that a study names: those that its factors say are files, and no other text of it.
 
-A title or a question may hold any path; only what a factor moves (`Factor.moved`) is a file of the study. Records keep
-such paths from the root, so that a run goes on from any directory, and a capsule packs these files and no others.
+A title or a question may hold any path; only what a factor maps (`Factor.map_paths`) is a file of the study. Records
+keep such paths from the root, so that a run goes on from any directory, and a capsule packs these files and no others.
 """
 
 from collections.abc import Callable, Mapping
@@ -32,7 +32,7 @@ def paths_of(factor: Factor, name: str, level: Level) -> tuple[Path, ...]:
         found.append(path)
         return path
 
-    factor.moved(name, level, noted)
+    factor.map_paths(name, level, noted)
     return tuple(found)
 
 

@@ -9,21 +9,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from pgassay.bench.factor import Stage
+from pgassay.bench.kinds import NONE
 from pgassay.design.blocks import cells
-from pgassay.design.validity import alternation_refusals
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
+from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
+from pgassay.load.options import OPEN_LOOP
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
-from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL
+from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL, Study
 from pgassay.study.units import format_size, parse_memory
 from pgassay.study.work import UNPINNED
 
 ONE_SERVER = "the treatments are databases of one server, which cannot stand still for one of them"
 
-PLACES_ONLY = ("host.cores", "host.memory_nodes", "host.scheduling")
-"""Factors of the host that say where and how a server's processes run, and change nothing else."""
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""
 
@@ -31,6 +31,25 @@ MEMORY_SHARE = 0.9
 def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
     """Every reason why the servers of a block cannot take turns, each a clause; empty if they can."""
     return tuple(dict.fromkeys(_refusals(resolved)))
+
+
+def factor_refusals(study: Study, catalogue: FactorCatalogue) -> Iterator[str]:
+    """Why this study's factors cannot be compared in turns, a clause for each.
+
+    Treatments must not differ in what shows too late; conditions and covariates vary within a block, too, and must not
+    be what all its servers share.
+    """
+    varied = [name for name, levels in study.factors.items() if len(set(levels)) > 1]
+    for name in (*varied, *study.conditions, *study.covariates):
+        factor = catalogue.find(name)
+        turns = None if factor is None else factor.turns(name)
+        if turns is None:
+            yield f"{name}: it is not known how soon it shows"
+        elif turns.refusal and (turns.one_value or name in study.factors):
+            yield f"{name}: {turns.refusal}"
+    rate = study.fixed.get("load.rate")
+    if rate is not None and rate.canonical != NONE:
+        yield f"load.rate: {OPEN_LOOP.refusal}"
 
 
 def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
@@ -66,7 +85,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     if not resolved.site.server.ours:
         yield ONE_SERVER
         return
-    yield from alternation_refusals(study)
+    yield from factor_refusals(study, resolved.site.catalogue)
     asked = set()
     for arm in arms:
         options = arm.setup.load
@@ -100,7 +119,7 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     if options.transactions is not None or options.duration_s is None:
         yield "slices have a length, and the study counts the work instead (load.transactions)"
     for bound in arm.at(Stage.HOST):
-        if bound.name not in PLACES_ONLY:
+        if not bound.factor.places_only:
             yield f"{bound.name} changes the whole machine, and all servers of a block would see it"
     first = kinds_in(arm.drive.kind)[0]
     if first is not None and first.holds_one_cluster:

@@ -91,7 +91,7 @@ class Building:
 
 
 def builder_of(
-    wishes: Building,
+    building: Building,
     runner: Runner,
     clock: Clock,
     account: Account,
@@ -111,18 +111,18 @@ def builder_of(
         clock=clock,
         account=account,
         finder=finder,
-        sources=Sources(cache, runner, fallback=installed, allow_deb_src=wishes.allow_deb_src),
+        sources=Sources(cache, runner, fallback=installed, allow_deb_src=building.allow_deb_src),
         toolchain=Toolchain(runner, environment),
-        jobs=wishes.jobs or os.cpu_count() or 1,
-        tell=wishes.tell,
+        jobs=building.jobs or os.cpu_count() or 1,
+        tell=building.tell,
     )
 
 
-def local_builder(wishes: Building) -> Builder:
+def local_builder(building: Building) -> Builder:
     """The same with this machine's own clock, accounts and programs."""
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
-    return builder_of(wishes, runner, clock, account, local_finder(runner, clock, account))
+    return builder_of(building, runner, clock, account, local_finder(runner, clock, account))
 
 
 STAND_IN = "stand-in"

@@ -40,7 +40,7 @@ SEQUENTIAL_WAY = "one-after-the-other"
 
 
 @dataclass(frozen=True)
-class WayNoise:
+class MethodNoise:
     """The noise that a way of running a block's servers leaves, by a calibration of this machine: one arm's, a share,
     with its interval; `high` is None where that has no end."""
 
@@ -52,7 +52,7 @@ class WayNoise:
 
 
 @dataclass(frozen=True)
-class WayForecast:
+class MethodForecast:
     """What a way of running a block's servers would resolve after so many blocks, by a calibration of this machine.
 
     `width` is ± a share around an effect, None where blocks are too few for an interval. `low` and `high` are the same
@@ -152,7 +152,7 @@ class Plan:
     equivalence_blocks: int | None
     difference_blocks: int | None
     block_s: float | None
-    forecasts: tuple[WayForecast, ...]
+    forecasts: tuple[MethodForecast, ...]
     defaults: str
     scale_model: ScaleModel | None
     reboots_min: int
@@ -261,13 +261,13 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     )
 
 
-def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[WayNoise, ...]:
+def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[MethodNoise, ...]:
     """Each way of running a block's servers that was calibrated and may answer this study."""
     study, found = resolved.study, []
     alone = known_noise(resolved, mount)
     if alone is not None:
         noise = alone.found
-        found.append(WayNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
+        found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and refusals(resolved):
         return tuple(found)
     rounds = rounds_of(window_s(study), study.design.slice_s)
@@ -276,18 +276,18 @@ def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[WayNoise, ...]:
             turns = each.found
             expected = turns.noise_with(rounds)
             low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
-            found.append(WayNoise(way, expected, low, high, each.source))
+            found.append(MethodNoise(way, expected, low, high, each.source))
     return tuple(found)
 
 
-def forecast_of(study: Study, known: WayNoise, blocks: int) -> WayForecast:
+def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast:
     """What a way would resolve after so many blocks of this study."""
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     width, low, high = (
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)
         for noise in (known.noise, known.low, known.high)
     )
-    return WayForecast(known.way, blocks, width, low, high, known.source)
+    return MethodForecast(known.way, blocks, width, low, high, known.source)
 
 
 def _pairing(prepared: Prepared) -> str:

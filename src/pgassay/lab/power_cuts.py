@@ -29,7 +29,7 @@ from pgassay.analysis.crash_coverage import Met, compare_ledger, coverage_of
 from pgassay.bench.errors import ClusterError, DamagedError, QueryError, StartTimeoutError
 from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
 from pgassay.bench.server import Server
-from pgassay.bench.store import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashWish
+from pgassay.bench.store import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashRequest
 from pgassay.design import risk
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -360,10 +360,10 @@ def spread_s(window_s: float | None, count: int) -> float:
     return 0.0 if window_s is None else max(0.0, window_s - _AFTER_S) / count
 
 
-def wish_of(seed: int, position: int) -> CrashWish:
+def crash_request(seed: int, position: int) -> CrashRequest:
     """Which crash state a trial of this seed draws at this position, from 0."""
     draw, patience_s = PLAN[position % len(PLAN)]
-    return CrashWish(draw, (seed * 1_000_003 + position) % 2**63, patience_s)
+    return CrashRequest(draw, (seed * 1_000_003 + position) % 2**63, patience_s)
 
 
 class PowerCuts:
@@ -471,14 +471,14 @@ class PowerCuts:
             self._free.release(workers)
 
     def _cut(self, position: int, sockets: Path, *, whole: bool) -> Cut:
-        wish = wish_of(self._seed, position)
+        request = crash_request(self._seed, position)
         clock = self._arm.site.clock
-        nothing_yet = CutRecord(0, 0, 0, wish.draw, wish.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
+        nothing_yet = CutRecord(0, 0, 0, request.draw, request.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
         made = Cut(nothing_yet, Laps(clock))
         as_set = whole or self._arm.setup.load.recovers_as_set
         with self._at_work(alone=as_set):
             began_ns = clock.monotonic_ns()
-            self._recovered(made, wish, sockets, as_set=as_set, whole=whole)
+            self._recovered(made, request, sockets, as_set=as_set, whole=whole)
         taken_ms = {name: seconds * 1e3 for name, seconds in made.laps.timings_s.items()}
         made.record = replace(
             made.record,
@@ -487,21 +487,21 @@ class PowerCuts:
         )
         return made
 
-    def _recovered(self, made: Cut, wish: CrashWish, sockets: Path, *, as_set: bool, whole: bool) -> None:
+    def _recovered(self, made: Cut, request: CrashRequest, sockets: Path, *, as_set: bool, whole: bool) -> None:
         """Cut, recover, look, and give all of it back."""
         try:
-            with self._aiming if wish.page_within_s is not None else nullcontext():
+            with self._aiming if request.page_within_s is not None else nullcontext():
                 before = self._look()
                 known = self._since(before)  # before the cut, so that it is no later state than the one to come
                 try:
-                    state = self._drive.cut(self._clone, wish)
+                    state = self._drive.cut(self._clone, request)
                 finally:
                     made.looks = (before, self._look())
         except DamagedError as error:
             made.found(DAMAGED_FILESYSTEM, error.message)
             return
         try:
-            made.record = replace(_cut_record(state.report, wish), steps_ms=dict(state.steps_ms))
+            made.record = replace(_cut_record(state.report, request), steps_ms=dict(state.steps_ms))
             place_page(made, state.page_file)
             server = start(made, self._arm, self._clone, state.directory, sockets, as_set=as_set)
             if server is not None:
@@ -602,14 +602,14 @@ def summed(cuts: Sequence[CutRecord], flush: str) -> dict[str, float | None]:
     }
 
 
-def _cut_record(report: CrashReport, wish: CrashWish) -> CutRecord:
+def _cut_record(report: CrashReport, request: CrashRequest) -> CutRecord:
     page = None if report.page is None else {**asdict(report.page), "torn": report.page.torn}
     return CutRecord(
         number=report.number,
         wall_ns=report.wall_ns,
         epoch=report.flushes,
-        draw=wish.draw,
-        seed=wish.seed,
+        draw=request.draw,
+        seed=request.seed,
         requests=report.requests,
         pieces=report.pieces,
         lost_pieces=report.lost_pieces,

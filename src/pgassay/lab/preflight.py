@@ -25,7 +25,7 @@ from pgassay.lab.places import STAND_IN
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study import thresholds
-from pgassay.study.drives import DATA, WAL, DriveKind, kinds_in
+from pgassay.study.drives import DATA, WAL, kinds_in
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.units import format_size
@@ -276,8 +276,8 @@ def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *
     still to be decided. Nothing is looked at without devices.
     """
     ahead = resolved.site.ahead
-    kinds = {drive.kind for arm in resolved.arms for drive in arm.setup.drive.drives}
-    if ahead is None or DriveKind.DEVICE not in kinds:
+    devices = [drive.device for arm in resolved.arms for drive in arm.setup.drive.drives if drive.device is not None]
+    if ahead is None or not devices:
         return
     planned = resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None))
     if begins:

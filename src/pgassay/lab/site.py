@@ -15,7 +15,7 @@ from pgassay.bench.errors import Lacking
 from pgassay.bench.hosting import HostChanges
 from pgassay.bench.instrument import Instrument
 from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.probe import Reader
 from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
@@ -139,7 +139,7 @@ class Site:
     """What the lab may do by itself on the servers."""
     ahead: Callable[[], Attach] | None = None
     """Attaches drives as a plan sees them, before a device is written over (`preflight.foresee`); None for plans."""
-    files: OwnFiles = field(default_factory=OwnFiles)
+    files: UserFiles = field(default_factory=UserFiles)
     """Where the user's files are that the study names by their paths on another machine."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext
     """Around what Ctrl-C must not cut short: clean-ups and writes of the record (see `interruption`)."""

@@ -334,7 +334,7 @@ class Trial:
     def _read_back(self, readable: Readable, *stages: Stage) -> None:
         for bound in self.arm.at(*stages):
             found = bound.factor.read_back(bound.name, bound.level, readable)
-            self.state.read_back[bound.name] = None if found is None else self.site.files.told(found)
+            self.state.read_back[bound.name] = None if found is None else self.site.files.with_user_paths(found)
 
     @property
     def _by_a_clock(self) -> tuple[Response, ...]:

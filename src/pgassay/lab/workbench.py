@@ -17,7 +17,7 @@ from pgassay import scratch
 from pgassay.bench.client import HERE, LOOPBACK, ClientHost
 from pgassay.bench.errors import Lacking
 from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.probe import Reader, Target
 from pgassay.bench.server import Installation, Server
 from pgassay.count.valgrind import Valgrind
@@ -31,7 +31,7 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.host.storage import PageCache
-from pgassay.lab import gone
+from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import Drives, known_in, local_attacher, owned
 from pgassay.lab.interruption import Interruption
@@ -85,7 +85,7 @@ class BenchOptions:
     """Who may stay on it, as `postgres.attached.clients` reads them."""
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot there may hold back before the run ends."""
-    files: OwnFiles = field(default_factory=OwnFiles)
+    files: UserFiles = field(default_factory=UserFiles)
     """Where files are that the study names by their paths on another machine, as a capsule's are."""
 
 
@@ -111,7 +111,7 @@ class Workbench:
     def __enter__(self) -> "Workbench":
         with ExitStack() as stack:
             stack.enter_context(self._interruption.listening())
-            self._keeper = Keeper(gone.COMMAND)
+            self._keeper = Keeper(cleanup.COMMAND)
             stack.callback(self._keeper.close)
             stack.callback(self.host.close)
             self.host.repair()

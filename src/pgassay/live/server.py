@@ -55,10 +55,10 @@ def listening(port: int) -> socket.socket:
     return made
 
 
-def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None = None) -> None:
+def serve(root: Path, port: int, tell: Callable[[str], None], parent: int | None = None) -> None:
     """Serve the runs below `root` until SIGINT or SIGTERM; `tell` gets the address, with its token, once it works.
 
-    Where `root` is a run itself that is the address of its live page. `beside` is a process after whose end nobody
+    Where `root` is a run itself that is the address of its live page. `parent` is a process after whose end nobody
     needs it but who watches. It runs at the lowest priority: what is measured goes first.
 
     Raises `UsageError` for a directory that is none, `PgassayError` for a port that is not free.
@@ -83,8 +83,8 @@ def serve(root: Path, port: int, tell: Callable[[str], None], beside: int | None
         )
         page = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
         server = watched.server = uvicorn.Server(config)
-        if beside is not None:
-            threading.Thread(target=_outlive, args=(beside, server, watched), daemon=True).start()
+        if parent is not None:
+            threading.Thread(target=_outlive, args=(parent, server, watched), daemon=True).start()
         os.nice(_NICE)
         tell(f"http://{ADDRESS}:{actual}/{page}?{TOKEN}={token}")
         server.run(sockets=[bound])

@@ -43,7 +43,7 @@ from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
-from pgassay.load.options import PlacedOptions, kind
+from pgassay.load.options import OTHER_LOAD, PlacedOptions, kind
 from pgassay.load.pgbench.options import connection, missing_program
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
 from pgassay.study.responses import Better, Response, Scale
@@ -110,6 +110,7 @@ class CacheprobeOptions(PlacedOptions):
     """A cacheprobe load. It takes no duration of its own: with one, a run is the warm-up alone."""
 
     driver = "cacheprobe"
+    turns = OTHER_LOAD
 
     size: Size = option(
         SIZE,

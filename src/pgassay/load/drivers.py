@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pgassay import plugins
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
 from pgassay.bench.kinds import no_value, not_a_choice
 from pgassay.bench.load import Driver, Load, LoadOptions, Tools
 from pgassay.bench.options import Option, OptionFactor, factors_of
@@ -108,6 +108,9 @@ class DriverFactor(Factor):
         if not typed.strip():
             raise no_value(name)
         return Level(typed, find(typed.strip()).name)
+
+    def turns(self, name: str) -> Turns:
+        return Turns("the servers of a block are compared under one load")
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         setup.load[_DRIVER] = level.canonical

@@ -37,7 +37,7 @@ from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.load import program
 from pgassay.load import responses as shared
-from pgassay.load.options import ThreadedOptions, kind
+from pgassay.load.options import OTHER_LOAD, ThreadedOptions, kind
 from pgassay.load.sysbench import SYSBENCH_HINT, parse_histogram, quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
@@ -109,6 +109,7 @@ class FioOptions(ThreadedOptions):
     """A fio load: an access pattern, the size of an I/O, threads and depth."""
 
     driver = "fio"
+    turns = OTHER_LOAD
 
     pattern: str = option(
         Kind(parse_pattern, str, ", ".join(WORDS)),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.factor import Stage
+from pgassay.bench.factor import IN_MEMORY, Stage, Turns
 from pgassay.bench.hosting import parse_list, show_list
 from pgassay.bench.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.bench.load import LoadOptions
@@ -37,6 +37,8 @@ SHORTER = 10
 """The shorter window of a counted trial has a tenth of the transactions of the longer one."""
 CLIENTS = "clients"
 """As many threads as clients."""
+OPEN_LOOP = Turns("what waits at the end of a slice is not carried into the next one")
+OTHER_LOAD = Turns("belongs to a load that cannot be played in slices", one_value=True)
 
 
 def kind(
@@ -146,6 +148,7 @@ HOST: Kind[str] = kind(
 class PlacedOptions(LoadOptions):
     """A load whose program may be given CPUs of its own."""
 
+    turns = Turns()
     cores: str = option(CORES, default="all", summary="CPUs of the program; rest: those that the server may not use")
 
 
@@ -153,6 +156,7 @@ class PlacedOptions(LoadOptions):
 class RemoteOptions(PlacedOptions):
     """A load whose program can reach the server over TCP, from this host or from another."""
 
+    turns = Turns(note="a worker reaches the servers of a block by a port each, and none of its threads is paired")
     host: str = option(
         HOST, default=HERE, summary="where the program runs: here, loopback (over TCP with TLS), or a worker's name"
     )
@@ -162,6 +166,7 @@ class RemoteOptions(PlacedOptions):
 class CountedOptions(LoadOptions):
     """A load that runs for a length of time, or until every client has made so many transactions."""
 
+    turns = LoadOptions.turns
     transactions: int | None = option(
         optional(whole()),
         default=None,
@@ -176,6 +181,7 @@ class CountedOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ThreadedOptions(PlacedOptions):
+    turns = OTHER_LOAD
     threads: int = option(
         whole(), default=1, scales=True, summary="threads of the program: connections of sysbench, jobs of fio"
     )
@@ -187,6 +193,7 @@ class ThreadedOptions(PlacedOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class RatedOptions(LoadOptions):
+    turns = OPEN_LOOP
     rate_tps: float | None = option(
         RATE, name="rate", default=None, unit="1/s", summary="the rate offered, open loop; none for as many as possible"
     )
@@ -194,6 +201,7 @@ class RatedOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class OwnDataOptions(LoadOptions):
+    turns = IN_MEMORY
     init: Path | None = option(
         optional(ROWS),
         default=None,
@@ -209,6 +217,7 @@ class OwnDataOptions(LoadOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class WarehouseOptions(LoadOptions):
+    turns = IN_MEMORY
     warehouses: int = option(
         whole(),
         default=1,
@@ -226,6 +235,7 @@ class WarehouseOptions(LoadOptions):
 class CutOptions(LoadOptions):
     """A load under which the power of an emulated drive can be cut, since its data show what was lost."""
 
+    turns = LoadOptions.turns
     cuts: int = option(
         whole(least=0),
         default=0,
@@ -253,6 +263,7 @@ class CutOptions(LoadOptions):
 class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
     """How pgbench plays scripts, its own or those of another load."""
 
+    turns = Turns()
     protocol: str = option(choice(*PROTOCOLS), default="simple", summary="pgbench -M: how statements are sent")
     clients: int = option(whole(), default=1, scales=True, summary="pgbench -c: concurrent connections")
     jobs: int | None = option(
@@ -268,9 +279,17 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
     max_tries: int = option(
         whole(), default=1, summary="pgbench --max-tries: tries after serialization failures and deadlocks"
     )
-    keep_log: bool = option(SWITCH, default=False, summary="keep pgbench's per-transaction log, compressed")
+    keep_log: bool = option(
+        SWITCH,
+        default=False,
+        summary="keep pgbench's per-transaction log, compressed",
+        turns=LoadOptions.turns,
+    )
     count: bool = option(
-        SWITCH, default=False, summary="count the instructions of the server under Valgrind, instead of timing it"
+        SWITCH,
+        default=False,
+        summary="count the instructions of the server under Valgrind, instead of timing it",
+        turns=LoadOptions.turns,
     )
 
     def warm_up(self) -> Self:

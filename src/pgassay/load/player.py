@@ -235,11 +235,10 @@ class LeftOut:
     commands: int = 0
     """Calls that no log can give or that change more than rows, and those of sessions without a name."""
     without_parameters: int = 0
-    half_sessions: int = 0
-    """Sessions that begin in the midst of a transaction, whose calls up to its end are `half_calls`."""
     half_calls: int = 0
-    sessions_beyond: int = 0
+    """Those up to the end of a transaction in whose midst a session begins."""
     calls_beyond: int = 0
+    """Those of the sessions beyond the most at once."""
     unread: int = 0
     foreign: int = 0
     doubtful: int = 0

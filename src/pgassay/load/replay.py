@@ -19,6 +19,7 @@ from pathlib import Path
 
 from pgassay.bench.counters import Sample
 from pgassay.bench.errors import LoadError
+from pgassay.bench.factor import Turns
 from pgassay.bench.kinds import PATH, Kind, is_number, whole
 from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
 from pgassay.bench.options import option
@@ -79,6 +80,10 @@ class ReplayOptions(RemoteOptions, OwnDataOptions):
     """A log that is played again, on the data that `init` holds or that the cluster was copied with."""
 
     driver = "replay"
+    turns = Turns(
+        "a log has one schedule: what a slow server owes at the end of a slice would not be carried into the next one",
+        one_value=True,
+    )
 
     logs: tuple[Path, ...] = option(
         LOGS, name="log", default=(), summary="the log that is played: stderr, csvlog or jsonlog, unpacked"

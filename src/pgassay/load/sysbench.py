@@ -45,7 +45,7 @@ from pgassay.errors import UsageError
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
 from pgassay.load.bulk import Field, integers, pack
-from pgassay.load.options import CountedOptions, RatedOptions, RemoteOptions, ThreadedOptions
+from pgassay.load.options import OTHER_LOAD, CountedOptions, RatedOptions, RemoteOptions, ThreadedOptions
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number
@@ -164,12 +164,14 @@ def _parse_rows(name: str, text: str) -> int:
 class SysbenchClientOptions(RemoteOptions, ThreadedOptions, CountedOptions):
     """How sysbench plays a test, its own or others' scripts; `transactions` prevail over `duration_s`."""
 
+    turns = OTHER_LOAD
     protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="sysbench --db-ps-mode: prepared or simple")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SysbenchOptions(SysbenchClientOptions, RatedOptions):
     driver = "sysbench"
+    turns = OTHER_LOAD
 
     tables: int = option(
         whole(), default=1, stage=Stage.DATA, summary="sysbench --tables: sbtest1 …", read_back=answer_to(_TABLES)

@@ -5,10 +5,11 @@
 
 import re
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pgassay.bench.errors import WrittenWronglyError
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage
+from pgassay.bench.factor import IN_MEMORY, Factor, Readable, SetupDraft, Stage, Turns
 from pgassay.bench.kinds import NONE
 from pgassay.bench.options import factors_of
 from pgassay.bench.server import Server
@@ -29,6 +30,23 @@ _PREFIX = "server."
 _INITIAL = "init."
 
 
+SETTINGS_IN_TURNS: tuple[tuple[tuple[str, ...], Turns], ...] = (
+    (
+        ("checkpoint_*", "max_wal_size", "min_wal_size", "autovacuum*", "vacuum_*"),
+        Turns("shows over minutes of a server's life, a slice lasts seconds"),
+    ),
+    (("bgwriter_*", "archive_*"), Turns("works by the wall clock, which goes on while a server stands still")),
+    (("idle_session_timeout",), Turns("ends connections that stand still between slices")),
+    (
+        ("shared_buffers",),
+        Turns("what caches hold shows over minutes, and the servers of a block share the page cache"),
+    ),
+    (("huge_page*",), Turns("huge pages that one server has taken are missing to the other")),
+    (("*",), Turns(note="settings of the CPU path, the planner, the WAL and commits; also wal_compression")),
+)
+"""Patterns of settings, and whether servers that differ in one may take turns."""
+
+
 class ServerSetting(Factor):
     """`server.NAME`: every setting of PostgreSQL and of loaded extensions is a factor."""
 
@@ -41,6 +59,13 @@ class ServerSetting(Factor):
         """Sizes become bytes, times milliseconds; whether PostgreSQL takes the value is checked before a run."""
         settings.require_name(name.removeprefix(_PREFIX))
         return Level(typed, canonical(typed))
+
+    def turns(self, name: str) -> Turns:
+        """By the first of `SETTINGS_IN_TURNS` that fits."""
+        setting = name.removeprefix(_PREFIX)
+        return next(
+            turns for patterns, turns in SETTINGS_IN_TURNS if any(fnmatchcase(setting, each) for each in patterns)
+        )
 
     def size(self, name: str) -> ModelSize | None:
         """Of the settings that are sizes of the data, of caches of them, or of their WAL; not of a session's memory."""
@@ -76,6 +101,9 @@ class PostgresVersion(Factor):
     summary = "which installed PostgreSQL serves"
     accepts = "a major version (17) or an exact one (17.5)"
 
+    def turns(self, name: str) -> Turns:
+        return IN_MEMORY
+
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, find.canonical_version(typed))
 
@@ -94,6 +122,9 @@ class DataChecksums(Factor):
     summary = "checksums on data pages (the default from PostgreSQL 18 on)"
     accepts = "on, off"
 
+    def turns(self, name: str) -> Turns:
+        return Turns()
+
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, "on" if parse_boolean(typed) else "off")
 
@@ -111,6 +142,9 @@ class WalSegmentSize(Factor):
     stage = Stage.INIT
     summary = "size of a WAL file"
     accepts = "a power of two from 1MB to 1GB"
+
+    def turns(self, name: str) -> Turns:
+        return Turns("a WAL file of many megabytes is made at once and can outlast a slice")
 
     def parse(self, name: str, typed: str) -> Level:
         """A size, or a bare number of MB as initdb takes it."""
@@ -132,6 +166,9 @@ class CopyOf(Factor):
     accepts = "a directory, or none"
     default = NONE
 
+    def turns(self, name: str) -> Turns:
+        return IN_MEMORY
+
     def parse(self, name: str, typed: str) -> Level:
         """The path from the root, or `none`."""
         text = typed.strip()
@@ -142,7 +179,7 @@ class CopyOf(Factor):
         """All of a server's."""
         return True
 
-    def moved(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
+    def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The directory is one of the user's."""
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
@@ -163,6 +200,9 @@ class CopyDatabase(Factor):
     summary = "the database of a copied cluster that is used"
     accepts = "a name"
     default = DATABASE
+
+    def turns(self, name: str) -> Turns:
+        return IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, typed)
@@ -268,6 +308,9 @@ class SchemaChange(Factor):
     default = NONE
     own_sql = True
 
+    def turns(self, name: str) -> Turns:
+        return IN_MEMORY
+
     def parse(self, name: str, typed: str) -> Level:
         """The SQL without the blanks and semicolons at its end; raises `UsageError` where nothing is left."""
         text = typed.strip().rstrip("; \n\t")
@@ -345,6 +388,9 @@ class FillFactor(Factor):
 
     stage = Stage.DATA
     accepts = "10 to 100"
+
+    def turns(self, name: str) -> Turns:
+        return Turns(note="at the age that the data have (load.age)")
 
     def parse(self, name: str, typed: str) -> Level:
         """A whole number from 10 to 100."""

@@ -134,12 +134,12 @@ SOCKETS = "s"
 
 
 @contextmanager
-def private_directory(account: Account, parent: Path | None = None) -> Iterator[Path]:
-    """A fresh directory of ours in `parent` (default /tmp), which the servers' account may pass through.
+def private_directory(account: Account) -> Iterator[Path]:
+    """A fresh directory of ours in /tmp, which the servers' account may pass through.
 
     Nobody else may even do that. It is gone afterwards.
     """
-    with scratch.folder("sockets", parent or PRIVATE_PARENT) as path:
+    with scratch.folder("sockets", PRIVATE_PARENT) as path:
         with Directory.open(path) as private:
             private.give_self(*account.passable)
         yield path

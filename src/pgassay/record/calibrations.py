@@ -116,7 +116,7 @@ def turns_record(found: "Turns", blocks: int, slice_s: float) -> TurnsRecord:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One calibration. `trial_s` is the length of a trial (restart and one run), `prepare_s` that of a new cluster."""
+    """One calibration. `trial_s` is the length of a trial (restart and one run)."""
 
     measured_utc: str
     setting: Setting
@@ -125,7 +125,6 @@ class Calibration:
     runs: int
     trial_s: float
     run_s: float
-    prepare_s: float
     noise: Mapping[str, NoiseRecord]
     run_directory: str = ""
     capacities: Mapping[str, float] = field(default_factory=dict)

@@ -39,7 +39,7 @@ class Versioned(Protocol):
         """Its number."""
 
 
-Kept = TypeVar("Kept", bound=Versioned)
+Content = TypeVar("Content", bound=Versioned)
 
 
 IMPORTED = "imported"
@@ -145,7 +145,7 @@ def decode(kind: type[Value], data: bytes, run: Path, where: str) -> Value:
     return found
 
 
-def read_or(disk: Disk, path: Path, empty: Kept) -> Kept:
+def read_or(disk: Disk, path: Path, empty: Content) -> Content:
     """A file that is no part of a run; `empty` where there is none, it cannot be read, or another version wrote it."""
     try:
         found = msgspec.json.decode(disk.read(path), type=type(empty))

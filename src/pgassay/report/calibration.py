@@ -38,8 +38,8 @@ from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import words
-from pgassay.report.doubts import IMPOSSIBLE
 from pgassay.report.json_values import finite
+from pgassay.report.warnings import IMPOSSIBLE
 from pgassay.study.responses import Response, Scale, Status
 
 WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime"}
@@ -47,7 +47,7 @@ WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime
 
 
 @dataclass(frozen=True)
-class Way:
+class TurnsResult:
     """One way in which equal servers took turns: its blocks, and what they tell; `found` is None for too few."""
 
     name: str
@@ -57,7 +57,7 @@ class Way:
     found: Turns | None
 
 
-def way_of(name: str, run: Run) -> Way:
+def turns_result(name: str, run: Run) -> TurnsResult:
     """What the run of a way found, as far as it came; raises `RecordError`."""
     rows = slices.rows(run)
     baseline = next((trial.arm for trial in run.trials), "")
@@ -65,7 +65,7 @@ def way_of(name: str, run: Run) -> Way:
     for trial in run.trials:
         if trial.block in lengths_s:
             lengths_s[trial.block] += trial.length_s
-    return Way(
+    return TurnsResult(
         name=name,
         blocks=len(lengths_s),
         block_s=median(lengths_s.values()) if lengths_s else 0.0,
@@ -74,7 +74,7 @@ def way_of(name: str, run: Run) -> Way:
     )
 
 
-def in_turns(ways: Mapping[str, Way], refused: Mapping[str, str]) -> Iterator[str]:
+def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Iterator[str]:
     """Lines on each way: the noise that is left, and where it comes from; or why not."""
     for name in WAYS:
         way = ways.get(name)
@@ -87,7 +87,7 @@ def in_turns(ways: Mapping[str, Way], refused: Mapping[str, str]) -> Iterator[st
             yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
 
 
-def _turn_lines(way: Way, turns: Turns) -> Iterator[str]:
+def _turn_lines(way: TurnsResult, turns: Turns) -> Iterator[str]:
     shares = turns.shares
     yield f"Two equal servers {WAY_NAMES[way.name]} ({words.counted(way.blocks, 'block')}, slices of {way.slice_s:g} s)"
     yield (
@@ -180,7 +180,7 @@ class CalibrationFindings:
         """Two treatments that start from one snapshot, as most studies' do."""
         return _resolved(noise.noise, self.lengths.trial_s, 2)
 
-    def resolutions_in_turns(self, way: Way) -> tuple[Resolved, ...]:
+    def resolutions_in_turns(self, way: TurnsResult) -> tuple[Resolved, ...]:
         """The same of two treatments whose servers take turns."""
         return _resolved(None if way.found is None else way.found.noise, way.block_s, 1)
 
@@ -195,7 +195,6 @@ class CalibrationFindings:
             runs=max((_run(each) for each in trials), default=0),
             trial_s=round(self.lengths.trial_s, 3),
             run_s=round(self.lengths.run_s, 3),
-            prepare_s=round(self.lengths.cluster_s, 3),
             noise={name: _record(noise) for name, noise in self.noises.items()},
             run_directory=str(self.run.path),
             capacities=self.capacities,
@@ -214,9 +213,9 @@ class CalibrationFindings:
         return max((share for share in shares if share is not None), default=None)
 
     @cached_property
-    def ways(self) -> Mapping[str, Way]:
+    def ways(self) -> Mapping[str, TurnsResult]:
         """How equal servers took turns, by the name of the way; only those that were begun and can be read."""
-        return {name: found for name, found in self._begun.items() if isinstance(found, Way)}
+        return {name: found for name, found in self._begun.items() if isinstance(found, TurnsResult)}
 
     @property
     def ways_missing(self) -> Mapping[str, str]:
@@ -225,14 +224,14 @@ class CalibrationFindings:
         return {**refused, **{name: found for name, found in self._begun.items() if isinstance(found, str)}}
 
     @cached_property
-    def _begun(self) -> Mapping[str, Way | str]:
+    def _begun(self) -> Mapping[str, TurnsResult | str]:
         """Each way that was begun, or why it cannot be read."""
-        found: dict[str, Way | str] = {}
+        found: dict[str, TurnsResult | str] = {}
         for name in WAYS:
             path = self.run.path / name
             try:
                 if path.is_dir():
-                    found[name] = way_of(name, Run.open(path))
+                    found[name] = turns_result(name, Run.open(path))
             except PgassayError as error:
                 found[name] = error.message
         return found

@@ -19,7 +19,6 @@ from pgassay.report import (
     costs,
     curves,
     disk,
-    doubts,
     drives,
     factors,
     functions,
@@ -39,6 +38,7 @@ from pgassay.report import (
     trials,
     turns,
     verdict,
+    warnings,
 )
 from pgassay.report.section import Part, Section, Sentences, Surface, Table, Values, flat
 
@@ -51,7 +51,7 @@ SECTIONS: tuple[Section, ...] = (
     functions.SECTION,
     hosts.SECTION,
     power_cuts.SECTION,
-    doubts.SECTION,
+    warnings.SECTION,
     statements.SECTION,
     likeness.SECTION,
     measurements.SECTION,
@@ -79,7 +79,7 @@ SECTIONS: tuple[Section, ...] = (
     provenance.MACHINE,
     provenance.REPETITION,
 )
-TRUST = doubts.SECTION.name
+TRUST = warnings.SECTION.name
 """Before this a page has its key figures."""
 _BEFORE = trials.SECTION.name
 """Where a section of another package comes that does not say behind which."""

@@ -69,7 +69,7 @@ class Own:
     why: str = ""
 
 
-def beside(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
+def own_figures(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
     """What was measured of a figure, place by place; at least one, if only with the reason why there is no figure."""
     if figure.unmeasured:
         return (Own("", figure.named, why=figure.unmeasured),)
@@ -218,7 +218,7 @@ def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tu
     for row in findings.study.published:
         whole = PublishedFigure("", response=row.response or findings.study.primary, treatment=row.treatment)
         asked = (*((whole,) if row.treatment else ()), *row.figures)
-        own = [(figure.column, each) for figure in asked for each in beside(findings, figure)]
+        own = [(figure.column, each) for figure in asked for each in own_figures(findings, figure)]
         found.append((row, own))
     return found
 

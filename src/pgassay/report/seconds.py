@@ -102,7 +102,7 @@ def has_seconds(responses: Iterable[Response]) -> bool:
     return any(response.name == TPS for response in responses)
 
 
-def doubts(
+def warnings(
     trials: Sequence[TrialRecord], courses: Mapping[int, TrialCourse], responses: Iterable[Response]
 ) -> Iterator[str]:
     """A sentence for each class but flat, about the trials that count; none for a load without a series per second."""

@@ -163,7 +163,7 @@ def _short(text: str, most: int = _SHORT) -> str:
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
-def doubts(findings: "Findings") -> Iterator[str]:
+def warnings(findings: "Findings") -> Iterator[str]:
     """Where answers differ, a treatment does not do the same work."""
     for arm, wrong in grouped(findings.once(of_run).wrong, lambda each: each.place.name).items():
         many = words.counted(len(wrong), "statement")

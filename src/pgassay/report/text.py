@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pgassay import __version__
 from pgassay.outgoing import lines, visible
-from pgassay.report import contents, decide, doubts, power_cuts, verdict, words
+from pgassay.report import contents, decide, power_cuts, verdict, warnings, words
 from pgassay.report.headline import reasons
 from pgassay.report.section import Block, Listing, Sentences, Surface, Table, Verdicts, arranged
 
@@ -41,14 +41,14 @@ def headline(findings: "Findings") -> str:
 
 
 def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
-    """Headline, verdicts, reasons and doubts in at most `LINES` lines, the last ones `ending`: where the rest is."""
+    """Headline, verdicts, reasons and warnings in at most `LINES` lines, the last ones `ending`: where the rest is."""
     said = _verdicts(findings)
     why = [each for each in map(_wrapped, reasons(findings)) if each not in said]
     parts = [
         _Part(findings.study.title, _headline(findings), least=LINES),
         _Part(_subject(findings), said, least=_VERDICTS_LEAST),
         _Part("Why", why, least=3),
-        _Part("What to distrust", [_wrapped(each) for each in doubts.reasons(findings)]),
+        _Part("What to distrust", [_wrapped(each) for each in warnings.reasons(findings)]),
     ]
     parts = [part for part in parts if part.items or part is parts[0]]
     while sum(part.height for part in parts) + len(ending) > LINES:
@@ -194,7 +194,7 @@ _MARKUP = re.compile(rf"[\\`*_\[\]|~$@#]|:(?=//)|(?<=\bwww)\.|^[=+-]|(?:{_NUMBER
 
 
 def markdown(findings: "Findings") -> str:
-    """Headline, verdicts, thresholds, reasons and doubts, ending with a newline."""
+    """Headline, verdicts, thresholds, reasons and warnings, ending with a newline."""
     return "\n".join(_markdown_lines(findings)) + "\n"
 
 
@@ -219,7 +219,7 @@ def _markdown_lines(findings: "Findings") -> Iterator[str]:
         if isinstance(table, Table):
             yield from ("", f"### {escaped(table.title)}", "", *_markdown_table(table.head, table.rows))
     yield from _markdown_list("Why", reasons(findings))
-    yield from _markdown_list("What to distrust", doubts.reasons(findings))
+    yield from _markdown_list("What to distrust", warnings.reasons(findings))
     yield from ("", f"Run {escaped(findings.run.path.name)}, pgassay {escaped(__version__)}")
 
 

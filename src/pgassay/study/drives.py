@@ -64,6 +64,11 @@ class DriveKind(StrEnum):
         return self in (DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
 
     @property
+    def real(self) -> bool:
+        """Is it a drive of the machine, which has counters of its own?"""
+        return self in (DriveKind.DIRECTORY, DriveKind.DEVICE)
+
+    @property
     def compresses(self) -> bool | None:
         """Does the drive store fewer bytes than it gets? None where the kind alone does not say."""
         if self in (DriveKind.DEVICE, DriveKind.DIRECTORY, DriveKind.DESCRIPTION, DriveKind.BESIDE):
@@ -76,8 +81,10 @@ class DriveKind(StrEnum):
         return self is DriveKind.IMAGE or self.emulated
 
 
-_WITH_A_PATH = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
-"""Kinds that are followed by a colon and the path of what they are on."""
+DECLARABLE = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
+"""Kinds that are followed by a colon and the path of what they are on, so that a role may be declared."""
+CLAIMED = (DriveKind.SSD, DriveKind.CSD)
+"""The kinds by which published claims name a normal drive and a compressing one."""
 
 
 class Canonical(Protocol):
@@ -98,7 +105,7 @@ def kind_of(level: str) -> DriveKind | None:
     """The kind that a level names, typed or canonical; None for any other text."""
     _, bare = declared(level)
     word, colon, _ = bare.partition(":")
-    if word in list(DriveKind) and (not colon or DriveKind(word) in _WITH_A_PATH):
+    if word in list(DriveKind) and (not colon or DriveKind(word) in DECLARABLE):
         return DriveKind(word)
     return DriveKind.DESCRIPTION if bare.endswith(".toml") else None
 

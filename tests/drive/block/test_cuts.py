@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import CrashingDrive, CrashReport, CrashState, CrashWish, PageInFlight
+from pgassay.bench.store import CrashingDrive, CrashReport, CrashRequest, CrashState, PageInFlight
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import EmulatedVolume
@@ -18,7 +18,7 @@ from pgassay.drive.root import open_root
 from pgassay.errors import UsageError
 from tests.fakes.block import FakeDaemon, FakeKernel
 
-WISH = CrashWish("prefix", 7)
+REQUEST = CrashRequest("prefix", 7)
 ANSWER = {
     "number": 3, "wall_ns": 10, "took_ms": 1.5, "flushes": 4, "requests": 5, "pieces": 6, "lost_pieces": 2,
     "torn_requests": 1, "page": None, "strip": [[8, 2, 1]],
@@ -48,7 +48,7 @@ def test_crash_states_are_mounted_beside_the_drive_and_go_again(tmp_path: Path) 
     made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
     assert isinstance(made, CrashingDrive)
     before = dict(kernel.mounted)
-    first, second = made.cut(clone, WISH), made.cut(clone, WISH)
+    first, second = made.cut(clone, REQUEST), made.cut(clone, REQUEST)
     # The name of the clone was given once it was mounted; this kernel keeps what it had by then.
     assert first.directory == tmp_path / "home" / "crash" / "1" / "data", "our own renaming may be lost"
     assert (second.report.number, second.report.strip) == (2, ((3, 2, 1),))
@@ -57,7 +57,7 @@ def test_crash_states_are_mounted_beside_the_drive_and_go_again(tmp_path: Path) 
     made.discard_cut(first)
     made.discard_cut(first)
     assert (len(kernel.mounted), len(kernel.devices)) == (len(before) + 1, 2)
-    assert made.cut(clone, WISH).report.number == 3, "and another one can be made"
+    assert made.cut(clone, REQUEST).report.number == 3, "and another one can be made"
     made.release()
     assert (kernel.mounted, kernel.devices) == ({}, {}), "crash states that are still there go with the drive"
     assert not (tmp_path / "home" / "crash").exists()
@@ -68,7 +68,7 @@ def test_a_damaged_file_system_is_found_once_all_is_given_back(tmp_path: Path) -
     made, clone = prepared(tmp_path / "home", kernel, cache="volatile")
     kernel.damaged = True
     with pytest.raises(DamagedError):
-        made.cut(clone, WISH)
+        made.cut(clone, REQUEST)
     assert len(kernel.mounted) == len(kernel.devices) == 1
 
 
@@ -86,9 +86,9 @@ def test_whatever_step_fails_nothing_of_a_crash_state_is_left(
     with monkeypatch.context() as patch:
         patch.setattr(kernel, step, failing)
         with pytest.raises(DriveError):
-            made.cut(clone, WISH)
+            made.cut(clone, REQUEST)
     assert (kernel.mounted, len(kernel.devices)) == (before, 1)
-    made.discard_cut(made.cut(clone, WISH))
+    made.discard_cut(made.cut(clone, REQUEST))
     made.release()
     assert (kernel.mounted, kernel.devices) == ({}, {})
 
@@ -96,7 +96,7 @@ def test_whatever_step_fails_nothing_of_a_crash_state_is_left(
 def test_only_the_clone_that_is_there_is_cut(tmp_path: Path) -> None:
     made, clone = prepared(tmp_path / "home", FakeKernel())
     with pytest.raises(DriveError):
-        made.cut(clone.with_name("other"), WISH)
+        made.cut(clone.with_name("other"), REQUEST)
     made.release()
 
 
@@ -105,7 +105,7 @@ def test_an_image_cannot_be_cut(tmp_path: Path) -> None:
     volume = ImageVolume(root, tmp_path, 1 << 20, FakeKernel(), here)
     made = BlockDrive(volume, Filesystem(), FakeKernel(), tmp_path, Account(None, 0, 0), here, lambda: None)
     with pytest.raises(DriveError, match="image"):
-        made.cut(tmp_path / "mnt" / "x", WISH)
+        made.cut(tmp_path / "mnt" / "x", REQUEST)
     made.discard_cut(CrashState(tmp_path, msgspec.convert(ANSWER, CrashReport)))
 
 

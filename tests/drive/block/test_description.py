@@ -13,10 +13,10 @@ def test_a_description_is_a_level_by_its_contents(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[drive]\nkind = "compressing"\nuser_bytes = "2GB"\nover_provisioning = "28%"\n')
     first = FACTORS["drive.data"].parse("drive.data", str(file))
-    wish = DriveOptions.from_levels({"data": first.canonical, "data.codec": "lz4"}).data
-    assert wish.described is not None
-    assert (wish.label, wish.capacity_bytes, wish.described.core.codec) == ("mine", 2 << 30, "lz4")
-    told = wish.described.core.configuration("d", tmp_path)
+    asked = DriveOptions.from_levels({"data": first.canonical, "data.codec": "lz4"}).data
+    assert asked.described is not None
+    assert (asked.label, asked.capacity_bytes, asked.described.core.codec) == ("mine", 2 << 30, "lz4")
+    told = asked.described.core.configuration("d", tmp_path)
     assert (told["over_provisioning"], told["kind"], "timing" in told) == (0.28, "compressing", False)
     file.write_text('[drive]\nkind = "page-mapped"\n')
     assert FACTORS["drive.data"].parse("drive.data", str(file)).canonical != first.canonical

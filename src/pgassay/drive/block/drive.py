@@ -18,7 +18,7 @@ from pgassay import copying
 from pgassay.bench.drive_counters import DATA, DriveCounters
 from pgassay.bench.errors import DriveError
 from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, CrashState, CrashWish, DriveOutline, Trait
+from pgassay.bench.store import Ageing, CrashRequest, CrashState, DriveOutline, Trait
 from pgassay.drive.block import filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
@@ -169,7 +169,7 @@ class BlockDrive:
             finally:
                 self.volume.detach()
 
-    def cut(self, directory: Path, wish: CrashWish) -> CrashState:
+    def cut(self, directory: Path, request: CrashRequest) -> CrashState:
         """See `CrashingDrive`: the crash state is mounted next to the drive, where the kernel replays its journal."""
         if not isinstance(self.volume, EmulatedVolume):
             raise DriveError(
@@ -181,7 +181,7 @@ class BlockDrive:
             raise not_ours(directory)
         laps = StepTimes()
         with laps("clone"):
-            report = self.volume.cut(wish)
+            report = self.volume.cut(request)
         point = self._home / CRASH_POINT / str(report.number)
         state = CrashState(point / self._held, report, steps_ms=laps.taken_ms)
         try:

@@ -17,7 +17,7 @@ import msgspec
 from pgassay._core import DriveDescription
 from pgassay.bench.drive_counters import UNITS, Counted
 from pgassay.bench.errors import DriveError
-from pgassay.bench.store import CrashReport, CrashWish, Trait
+from pgassay.bench.store import CrashReport, CrashRequest, Trait
 from pgassay.bench.write_signature import SIGNATURE, of_trace
 from pgassay.drive import snapshots
 from pgassay.drive.block import daemon
@@ -177,12 +177,12 @@ class EmulatedVolume:
         self._at_rest("drop", fresh)
         self._worn[key] = AgeingResult.of(aged, signature)
 
-    def cut(self, wish: CrashWish) -> CrashReport:
-        values: dict[str, Any] = {"draw": wish.draw, "seed": wish.seed}
+    def cut(self, request: CrashRequest) -> CrashReport:
+        values: dict[str, Any] = {"draw": request.draw, "seed": request.seed}
         patience_s = daemon.PATIENCE_S
-        if wish.page_within_s is not None:
-            values["page_within_ms"] = int(wish.page_within_s * 1e3)
-            patience_s += wish.page_within_s
+        if request.page_within_s is not None:
+            values["page_within_ms"] = int(request.page_within_s * 1e3)
+            patience_s += request.page_within_s
         report = msgspec.convert(self._open().ask("cut", patience_s=patience_s, **values), CrashReport)
         self._cuts[report.number] = None
         return report

@@ -200,8 +200,6 @@ SEQUENTIAL_BYTES = 1 << 20
 RANDOM_BYTES = 64 << 10
 _NOISE_BYTES = 16 << 20
 _ALIGNED_BYTES = 4096
-PROOF_BYTES = 8 << 30
-"""Written of zeros and of noise each: many times what the coarsest counter (32 MiB) counts at once."""
 HOST_TOLERANCE = 0.1
 NOISE_LEAST = 0.9
 NOISE_MOST = 20.0

@@ -247,9 +247,7 @@ def requests(lines: Iterable[str]) -> Iterator[Request]:
         yield Request(time_us, operation, first, -(-end // BLOCK_BYTES) - first)
 
 
-def write_trace(
-    path: Path, found: list[Request], device: Path, codec: str, *, sample_blocks: int = SAMPLE_BLOCKS, seed: int = 1
-) -> int:
+def write_trace(path: Path, found: list[Request], device: Path, codec: str) -> int:
     """Write the trace of these requests; returns the blocks written. Raises `UsageError` where there is nothing."""
     operations = list(FlashTrace.OPERATIONS)
     kept = [each for each in found if each.operation in operations]
@@ -258,7 +256,7 @@ def write_trace(
         raise UsageError(f'nothing was written to "{device}" while it was recorded', "run the load while recording")
     touched = np.concatenate([np.arange(each.first_block, each.first_block + each.blocks) for each in writes])
     blocks, places = np.unique(touched, return_inverse=True)
-    sizes = sizes_of(device, blocks, codec, sample_blocks, seed)
+    sizes = sizes_of(device, blocks, codec, SAMPLE_BLOCKS, seed=1)
     name, _, level = codec.partition("-")
     started_us = kept[0].time_us
     write_flash_trace(

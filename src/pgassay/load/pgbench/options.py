@@ -22,7 +22,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.factor import Stage
+from pgassay.bench.factor import IN_MEMORY, Stage, Turns
 from pgassay.bench.kinds import Change, Kind, choice, no_value, optional, whole
 from pgassay.bench.options import answer_to, option, rows_of
 from pgassay.bench.places import Endpoint
@@ -398,6 +398,7 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     """A pgbench load; `transactions` of each client prevail over `duration_s`."""
 
     driver = "pgbench"
+    turns = IN_MEMORY
 
     scale: int = option(
         whole(),
@@ -408,7 +409,11 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
         size=ModelSize(1, data="unit of scale"),
     )
     age: float = option(
-        AGE, default=0.0, stage=Stage.DATA, summary="updates before the snapshot, as a multiple of the rows"
+        AGE,
+        default=0.0,
+        stage=Stage.DATA,
+        summary="updates before the snapshot, as a multiple of the rows",
+        turns=Turns(note="all levels are prepared beforehand"),
     )
     row_bytes: int | None = option(
         ROW_BYTES,
@@ -430,9 +435,13 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
         name="script",
         default=(Script("tpcb-like"),),
         summary="the scripts that are run: tpcb-like, simple-update, select-only, one of ours, or files with weights",
+        turns=Turns(),
     )
     variables: tuple[tuple[str, str], ...] | None = option(
-        VARIABLES, default=None, summary="pgbench -D: values of variables that the scripts do not set"
+        VARIABLES,
+        default=None,
+        summary="pgbench -D: values of variables that the scripts do not set",
+        turns=Turns(),
     )
 
     @property

@@ -70,7 +70,6 @@ class Summary:
     transactions_per_client: int | None = None
     max_tries: int | None = None
     failed: int | None = None
-    retried: int | None = None
     retries: int | None = None
     skipped: int | None = None
     late: int | None = None
@@ -95,7 +94,6 @@ _LINES = (
     rf"number of transactions per client: (?P<transactions_per_client>{WHOLE})",
     rf"number of transactions actually processed: (?P<processed>{WHOLE})(?:/(?P<due>{WHOLE}))?",
     rf"number of failed transactions: (?P<failed>{WHOLE}) \(.*\)",
-    rf"number of transactions retried: (?P<retried>{WHOLE}) \(.*\)",
     rf"total number of retries: (?P<retries>{WHOLE})",
     rf"number of transactions skipped: (?P<skipped>{WHOLE}) \(.*\)",
     rf"number of transactions above the .+ ms latency limit: (?P<late>{WHOLE})/{WHOLE} \(.*\)",

@@ -34,6 +34,7 @@ import numpy as np
 
 from pgassay import children
 from pgassay.bench.errors import BenchError, LoadError
+from pgassay.bench.factor import Turns
 from pgassay.bench.kinds import PATH, choice, optional
 from pgassay.bench.load import BaseLoad, Driver, LoadResult
 from pgassay.bench.options import option
@@ -54,7 +55,7 @@ from pgassay.load.bulk import (
     texts,
     timestamps,
 )
-from pgassay.load.options import PROTOCOLS, CutOptions, PgbenchClientOptions, WarehouseOptions
+from pgassay.load.options import OTHER_LOAD, PROTOCOLS, CutOptions, PgbenchClientOptions, WarehouseOptions
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions, Script
 from pgassay.load.pgbench.output import RESPONSES as PGBENCH
@@ -358,6 +359,7 @@ BY_TYPE: tuple[Response, ...] = (
 @dataclass(frozen=True, kw_only=True)
 class TpccOptions(WarehouseOptions, PgbenchClientOptions, CutOptions):
     driver = "tpcc"
+    turns = Turns()
 
     protocol: str = option(choice(*PROTOCOLS), default="prepared", summary="pgbench -M: how statements are sent")
 
@@ -455,6 +457,7 @@ class SysbenchTpccOptions(WarehouseOptions, SysbenchClientOptions):
     """A load by Percona's scripts; `lua` is their folder."""
 
     driver = "sysbench-tpcc"
+    turns = OTHER_LOAD
 
     protocol: str = option(
         choice(*sysbench.PROTOCOLS), default="simple", summary="sysbench --db-ps-mode: prepared or simple"

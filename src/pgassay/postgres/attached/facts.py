@@ -107,14 +107,14 @@ def _told(sql: Sql, question: str) -> Any:
         return None
 
 
-def _postmaster(backend: int, role: str, proc: Path = Path("/proc")) -> int:
+def _postmaster(backend: int, role: str) -> int:
     """The parent of our own backend, if that process is on this machine: its title names our role."""
     try:
-        title = (proc / str(backend) / "cmdline").read_bytes().decode(errors="replace")
+        title = Path(f"/proc/{backend}/cmdline").read_bytes().decode(errors="replace")
     except OSError:
         return NO_PROCESS
-    ours = process_of(backend, proc) if title.startswith("postgres:") and f" {role} " in title else None
-    parent = process_of(ours.parent, proc) if ours is not None else None
+    ours = process_of(backend) if title.startswith("postgres:") and f" {role} " in title else None
+    parent = process_of(ours.parent) if ours is not None else None
     return parent.pid if parent is not None and parent.name in ("postgres", "postmaster") else NO_PROCESS
 
 

@@ -19,12 +19,12 @@ from pgassay.bench.server import READY_S
 from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
-from pgassay.postgres.attached import ways
+from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.changes import ServerChanges
 from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, Sql, other_clients
+from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.watch import SLOT_BYTES, require_slots, slots
-from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
 
@@ -200,22 +200,24 @@ class AttachedInstallation:
         """Set the settings, of this database and of the server. Raises `SettingError`, `QueryError`, and `BenchError`
         where other clients have come."""
         self.require_alone()
-        found = ways.check(self.sql, self.facts, settings)
-        mine, servers = ({n: v for n, v in settings.items() if found[n] is way} for way in (Way.DATABASE, Way.SYSTEM))
+        found = scopes.check(self.sql, self.facts, settings)
+        mine, servers = (
+            {n: v for n, v in settings.items() if found[n] is scope} for scope in (Scope.DATABASE, Scope.SYSTEM)
+        )
         carried = {name.lower() for name in self.changes.carried}
-        mine |= {n: v for n, v in settings.items() if found[n] is Way.HELD and n.lower() in carried}
+        mine |= {n: v for n, v in settings.items() if found[n] is Scope.HELD and n.lower() in carried}
         self.changes.set_of_database(directory.name, mine)
         self.changes.set_system(servers)
         endpoint = replace(self.endpoint, database=directory.name)
         return AttachedServer(endpoint, self.facts, self.changes)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
-        ways.row(self.sql, name)
-        return ways.shown(self.sql, name)
+        scopes.row(self.sql, name)
+        return scopes.shown(self.sql, name)
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise `SettingError` for what cannot be varied on this server, each with its reason."""
-        ways.check(self.sql, self.facts, values)
+        scopes.check(self.sql, self.facts, values)
 
     def require_network(self) -> None:
         """Raise `UsageError`: a load's program runs here, and reaches the server as we do."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pgassay.bench.factor import Readable, Stage
+from pgassay.bench.factor import IN_MEMORY, Readable, Stage
 from pgassay.bench.kinds import Kind
 from pgassay.bench.options import Options, ReadBack, option
 from pgassay.bench.server import Server
@@ -87,6 +87,7 @@ class BuildRequest(Options):
     """The build that a study asks for: sizes in bytes; an empty version or no source takes what is in the cache."""
 
     namespace: ClassVar[str] = "build"
+    turns = IN_MEMORY
 
     block_bytes: int = option(
         _BLOCK_SIZE,

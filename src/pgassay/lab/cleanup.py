@@ -1,4 +1,4 @@
-"""What the keeper of a killed lab runs last: `python -m pgassay.lab.gone DIRECTORY…`.
+"""What the keeper of a killed lab runs last: `python -m pgassay.lab.cleanup DIRECTORY…`.
 
 It gives back the drives below the directories where that lab worked, as the next run there would: file systems are
 unmounted, then the daemons of emulated drives end. Temporary places of killed processes go, too. Somebody may wait for
@@ -16,7 +16,7 @@ from pgassay.drive.sessions import Session
 from pgassay.errors import PgassayError
 from pgassay.postgres import ownership
 
-COMMAND = tuple(children.interpreter("pgassay.lab.gone"))
+COMMAND = tuple(children.interpreter("pgassay.lab.cleanup"))
 
 
 def main(directories: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""The crew behind a Dask scheduler: a block is a task, a host is a worker with one thread.
+"""The executor behind a Dask scheduler: a block is a task, a host is a worker with one thread.
 
 Dask brings tasks to workers, and to another worker when one is lost; what it does not know is that two workers on one
 machine are one host, and that hosts of several kinds make another question. That is asked before the first block.
@@ -146,7 +146,7 @@ def names(client: Client) -> dict[str, str]:
     return {address: str(each["name"]) for address, each in workers(client).items()}
 
 
-class DaskCrew:
+class DaskExecutor:
     """Workers of a scheduler; `order` makes the bytes that a worker gets of a block's order."""
 
     def __init__(

@@ -16,7 +16,7 @@ from pgassay.record import replayed
 from pgassay.record.values import TrialRecord
 from pgassay.report import drives, power_cuts, regimes, statements, turns, words
 from pgassay.report.adoption import crash_warnings, side_effects
-from pgassay.report.seconds import TPS, doubts
+from pgassay.report.seconds import TPS, warnings
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import cause, grouped, load_level
 from pgassay.study.responses import Status
@@ -93,9 +93,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 def reasons(findings: "Findings") -> tuple[str, ...]:
     """What speaks against believing the numbers, a sentence each and the gravest first."""
     # First, since what could not be read is known only when it was asked for.
-    steadiness = tuple(doubts(findings.trials, findings.courses, findings.run.responses))
+    steadiness = tuple(warnings(findings.trials, findings.courses, findings.run.responses))
     trials = findings.trials
-    found = [*failed(findings), *statements.doubts(findings), losses(trials)]
+    found = [*failed(findings), *statements.warnings(findings), losses(trials)]
     failures = {place.name for place in findings.failures}
     found += [f"dropped: {arm}: {reason}" for arm, reason in findings.dropped.items() if arm not in failures]
     found += [] if findings.finished else [f"the run has not come to its end: {findings.end}"]

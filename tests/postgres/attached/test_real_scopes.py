@@ -14,13 +14,13 @@ from pgassay.bench.errors import BenchError, Lacking, NotSettableError, SettingE
 from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
 from pgassay.host.runner import SystemClock
-from pgassay.postgres.attached import attachment, facts, ways
+from pgassay.postgres.attached import attachment, facts, scopes
 from pgassay.postgres.attached.attachment import attach
 from pgassay.postgres.attached.clients import Client, Companions
 from pgassay.postgres.attached.facts import NO_PROCESS
+from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.server import AttachedInstallation, Databases
 from pgassay.postgres.attached.watch import Watch
-from pgassay.postgres.attached.ways import Way
 from pgassay.postgres.server import Session
 from pgassay.testing import real
 from tests.system.staging import PORT, Staging, staging
@@ -59,22 +59,22 @@ def until(count: int, look: Callable[[], Sequence[Client]]) -> Sequence[Client]:
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "way"),
+    ("name", "value", "scope"),
     [
-        ("work_mem", "9MB", Way.DATABASE),
-        ("WORK_MEM", "9MB", Way.DATABASE),
-        ("deadlock_timeout", "2s", Way.DATABASE),
-        ("checkpoint_timeout", "9min", Way.SYSTEM),
-        ("checkpoint_timeout", "420s", Way.HELD),
-        ("log_connections", "on", Way.SYSTEM),
-        ("shared_buffers", "128MB", Way.HELD),
-        ("fsync", "on", Way.HELD),
-        ("wal_sync_method", "fsync", Way.SYSTEM),
+        ("work_mem", "9MB", Scope.DATABASE),
+        ("WORK_MEM", "9MB", Scope.DATABASE),
+        ("deadlock_timeout", "2s", Scope.DATABASE),
+        ("checkpoint_timeout", "9min", Scope.SYSTEM),
+        ("checkpoint_timeout", "420s", Scope.HELD),
+        ("log_connections", "on", Scope.SYSTEM),
+        ("shared_buffers", "128MB", Scope.HELD),
+        ("fsync", "on", Scope.HELD),
+        ("wal_sync_method", "fsync", Scope.SYSTEM),
     ],
 )
-def test_each_setting_has_its_way(session: Session, name: str, value: str, way: Way) -> None:
-    found = ways.check(session, facts.ask(session), {name: value})
-    assert found == {name: way}
+def test_each_setting_has_its_scope(session: Session, name: str, value: str, scope: Scope) -> None:
+    found = scopes.check(session, facts.ask(session), {name: value})
+    assert found == {name: scope}
 
 
 @pytest.mark.parametrize(
@@ -96,19 +96,19 @@ def test_each_setting_has_its_way(session: Session, name: str, value: str, way: 
 )
 def test_what_cannot_be_set_is_refused_with_the_reason(session: Session, name: str, value: str, said: str) -> None:
     with pytest.raises(PgassayError) as caught:
-        ways.check(session, facts.ask(session), {name: value})
+        scopes.check(session, facts.ask(session), {name: value})
     assert said in caught.value.message
 
 
 def test_every_refused_setting_is_named_and_an_unknown_one_is_another_room_s(session: Session) -> None:
     found = facts.ask(session)
     with pytest.raises(SettingError) as caught:
-        ways.check(session, found, {"shared_buffers": "1GB", "work_mem": "9MB", "fsync": "off"})
+        scopes.check(session, found, {"shared_buffers": "1GB", "work_mem": "9MB", "fsync": "off"})
     assert "shared_buffers" in caught.value.message
     assert "fsync" in caught.value.message
     assert "work_mem" not in caught.value.message
     with pytest.raises(NotSettableError):
-        ways.check(session, found, {"scale": "3"})
+        scopes.check(session, found, {"scale": "3"})
 
 
 def test_an_ordinary_role_is_known_for_what_it_may(server: Staging) -> None:
@@ -116,13 +116,13 @@ def test_an_ordinary_role_is_known_for_what_it_may(server: Staging) -> None:
     found = facts.ask(session)
     assert (found.superuser, found.creates_databases, found.reads_settings) == (False, True, True)
     assert not found.checkpoints
-    assert ways.check(session, found, {"work_mem": "9MB"}) == {"work_mem": Way.DATABASE}
+    assert scopes.check(session, found, {"work_mem": "9MB"}) == {"work_mem": Scope.DATABASE}
     with pytest.raises(SettingError, match='which role "plain" may not use'):
-        ways.check(session, found, {"checkpoint_timeout": "9min"})
+        scopes.check(session, found, {"checkpoint_timeout": "9min"})
     server.query("ALTER ROLE plain SET work_mem = '3MB'")
     try:
         with pytest.raises(SettingError, match="by ALTER ROLE, which goes before"):
-            ways.check(session, found, {"work_mem": "9MB"})
+            scopes.check(session, found, {"work_mem": "9MB"})
     finally:
         server.query("ALTER ROLE plain RESET work_mem")
         session.close()
@@ -135,9 +135,9 @@ def test_rights_that_are_granted_one_by_one_suffice(server: Staging) -> None:
     server.query("GRANT ALTER SYSTEM ON PARAMETER max_wal_size TO plain")
     try:
         with pytest.raises(SettingError, match="could not be put back"):
-            ways.check(session, facts.ask(session), {"max_wal_size": "9GB"})
+            scopes.check(session, facts.ask(session), {"max_wal_size": "9GB"})
         server.query("GRANT EXECUTE ON FUNCTION pg_reload_conf() TO plain")
-        assert ways.check(session, facts.ask(session), {"max_wal_size": "9GB"}) == {"max_wal_size": Way.SYSTEM}
+        assert scopes.check(session, facts.ask(session), {"max_wal_size": "9GB"}) == {"max_wal_size": Scope.SYSTEM}
     finally:
         server.query("REVOKE ALTER SYSTEM ON PARAMETER max_wal_size FROM plain")
         server.query("REVOKE EXECUTE ON FUNCTION pg_reload_conf() FROM plain")
@@ -254,7 +254,7 @@ def test_a_value_that_holds_only_where_we_are_connected_is_set_in_a_new_database
     session = Session(Endpoint(server.folder, PORT, "app", "owner", more=more))
     try:
         assert session.query("SHOW work_mem") == [("17MB",)]
-        assert ways.check(session, facts.ask(session), {"work_mem": "17MB"}) == {"work_mem": Way.DATABASE}
+        assert scopes.check(session, facts.ask(session), {"work_mem": "17MB"}) == {"work_mem": Scope.DATABASE}
     finally:
         session.close()
 

@@ -12,12 +12,13 @@ import msgspec
 import pytest
 
 from pgassay.bench.load import LoadResult
-from pgassay.bench.places import OwnFiles
+from pgassay.bench.places import UserFiles
 from pgassay.bench.server import Server
 from pgassay.errors import UsageError
-from pgassay.fleet import parcels
+from pgassay.fleet import user_files
 from pgassay.fleet.blocks import Bench, BlockOrder, HostedBlock, Job
-from pgassay.fleet.parcels import Arrived, DamagedError, OwnFile
+from pgassay.fleet.parcels import Arrived
+from pgassay.fleet.user_files import DamagedError, UserFile
 from pgassay.host import accounts
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.load.pgbench.options import PgbenchOptions, show_scripts
@@ -47,7 +48,7 @@ class ScriptLoad(MachineLoad):
 class Scripted(Simulation):
     """A machine whose load plays scripts, which lie where `files` says."""
 
-    files: OwnFiles = field(default_factory=OwnFiles)
+    files: UserFiles = field(default_factory=UserFiles)
 
     def resolved(self) -> ResolvedStudy:
         load = ScriptLoad(self.machine, self.speeds, {}, {})
@@ -55,22 +56,22 @@ class Scripted(Simulation):
         return resolve(self.study, site)
 
 
-def scripted(place: Path, study: Study, files: OwnFiles | None = None) -> Scripted:
-    return Scripted(simulate(place).machine, study, {}, files=files or OwnFiles())
+def scripted(place: Path, study: Study, files: UserFiles | None = None) -> Scripted:
+    return Scripted(simulate(place).machine, study, {}, files=files or UserFiles())
 
 
 @dataclass
 class FleetWithFiles(Fleet):
     """Hosts that get files with each block."""
 
-    files: tuple[OwnFile, ...] = ()
+    files: tuple[UserFile, ...] = ()
     seen: list[Path] = field(default_factory=list)
     """Where the files were, on all hosts."""
 
     def _host(self, changes: dict[str, object]) -> Callable[[BlockOrder, str], Arrived]:
         def run(order: BlockOrder, host: str) -> Arrived:
             job = msgspec.json.decode(Bench("simulated", "", files=self.files).job(order), type=Job)
-            with parcels.laid_out(job.bench.files) as own:
+            with user_files.laid_out(job.bench.files) as own:
                 self.seen += own.places.values()
                 simulation = scripted(self.place, self.head.study, own)
                 work = ROOT / "block"
@@ -93,7 +94,7 @@ def scripts(tmp_path: Path) -> tuple[Path, Path]:
 def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
     first, second = scripts
     load = {"script": [f"{first}@3", str(second)]}
-    study, files = study_of(load=load), parcels.read_own_files("simulated", document_of(**load))
+    study, files = study_of(load=load), user_files.read("simulated", document_of(**load))
     assert [each.path for each in files] == [str(first), str(second)]
     alone = scripted(tmp_path, study)
     alone.carry_on()
@@ -115,12 +116,10 @@ def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Pat
 
 
 def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
-    files = parcels.read_own_files(
-        "simulated", document_of(script=[str(each) for each in scripts], init=str(scripts[0]))
-    )
+    files = user_files.read("simulated", document_of(script=[str(each) for each in scripts], init=str(scripts[0])))
     assert len(files) == 2, "a file that is named twice is sent once"
     account = accounts.choose()
-    with parcels.laid_out(files) as own:
+    with user_files.laid_out(files) as own:
         assert [own.here(each).read_text(encoding="utf-8") for each in scripts] == ["SELECT 0;\n", "SELECT 1;\n"]
         for each in own.places.values():
             for path in (each, each.parent):
@@ -128,7 +127,7 @@ def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scrip
                 assert mode.st_uid == os.geteuid()
                 assert not mode.st_mode & (stat.S_IWGRP | stat.S_IRWXO)
                 assert mode.st_gid == account.gid or not mode.st_mode & stat.S_IRWXG
-        assert own.told(f"in {own.here(scripts[1])}: error") == f"in {scripts[1]}: error"
+        assert own.with_user_paths(f"in {own.here(scripts[1])}: error") == f"in {scripts[1]}: error"
         folder = next(iter(own.places.values())).parents[1]
         assert folder.exists()
     assert not folder.exists()
@@ -137,27 +136,27 @@ def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scrip
 @pytest.mark.parametrize("path", ["/a/..", "/", "mine.sql", "../mine.sql", "/a/mi\0ne.sql", f"/{'x' * 300}"])
 def test_no_name_of_a_head_leads_out_of_the_folder(path: str) -> None:
     content = b"SELECT 1;"
-    file = OwnFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content))
-    with pytest.raises(DamagedError), parcels.laid_out([file]):
+    file = UserFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content))
+    with pytest.raises(DamagedError), user_files.laid_out([file]):
         raise AssertionError("it was laid out")
 
 
 def test_what_is_damaged_or_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parcels, "FILES_BYTES_MAX", 1000)
+    monkeypatch.setattr(user_files, "BYTES_MAX", 1000)
     large = bytes(1001)
     for content, packed in ((b"one", zlib.compress(b"two")), (large, zlib.compress(large)), (b"one", b"one")):
-        file = OwnFile("/mine.sql", hashlib.sha256(content).hexdigest(), packed)
-        with pytest.raises(DamagedError, match=r"/mine\.sql"), parcels.laid_out([file]):
+        file = UserFile("/mine.sql", hashlib.sha256(content).hexdigest(), packed)
+        with pytest.raises(DamagedError, match=r"/mine\.sql"), user_files.laid_out([file]):
             raise AssertionError("it was laid out")
     half = bytes(600)
-    both = [OwnFile(path, hashlib.sha256(half).hexdigest(), zlib.compress(half)) for path in ("/a.sql", "/b.sql")]
-    with pytest.raises(DamagedError, match=r"/b\.sql"), parcels.laid_out(both):
+    both = [UserFile(path, hashlib.sha256(half).hexdigest(), zlib.compress(half)) for path in ("/a.sql", "/b.sql")]
+    with pytest.raises(DamagedError, match=r"/b\.sql"), user_files.laid_out(both):
         raise AssertionError("they were laid out")
 
 
 def refused(text: str, known: dict[str, str] | None = None) -> str:
     with pytest.raises(UsageError) as raised:
-        parcels.read_own_files("simulated", text, known)
+        user_files.read("simulated", text, known)
     return raised.value.message
 
 
@@ -178,9 +177,9 @@ def test_what_cannot_travel_is_named(
         "COPY t FROM stdin;\n\\\\i 2\n\\.\n",
         encoding="utf-8",
     )
-    assert len(parcels.read_own_files("simulated", document_of(init=str(schema)))) == 1
-    monkeypatch.setattr(parcels, "FILES_BYTES_MAX", 15)
-    parcels.read_own_files("simulated", document_of(script=str(scripts[0])))
+    assert len(user_files.read("simulated", document_of(init=str(schema)))) == 1
+    monkeypatch.setattr(user_files, "BYTES_MAX", 15)
+    user_files.read("simulated", document_of(script=str(scripts[0])))
     told = refused(document_of(script=[str(each) for each in scripts]))
     assert f'"{scripts[1]}" is too large' in told
     assert str(scripts[0]) not in told
@@ -188,8 +187,8 @@ def test_what_cannot_travel_is_named(
 
 def test_a_file_that_has_changed_since_the_run_began_is_refused(scripts: tuple[Path, Path]) -> None:
     text = document_of(script=[str(each) for each in scripts])
-    known = {each.path: each.sha256 for each in parcels.read_own_files("simulated", text)}
-    assert len(parcels.read_own_files("simulated", text, known)) == 2
+    known = {each.path: each.sha256 for each in user_files.read("simulated", text)}
+    assert len(user_files.read("simulated", text, known)) == 2
     scripts[1].write_text("SELECT 2;\n", encoding="utf-8")
     told = refused(text, known)
     assert "changed since the run began" in told

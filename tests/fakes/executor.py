@@ -1,4 +1,4 @@
-"""A crew in one process: hosts that are whole benches of fakes, an order of arrival drawn by a seed, hosts that die."""
+"""An executor in one process: hosts are whole benches of fakes, a seed draws the order of arrival; hosts may die."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -11,7 +11,7 @@ Host = Callable[[BlockOrder, str], Arrived]
 """Runs a block on the host of this name."""
 
 
-class FakeCrew:
+class FakeExecutor:
     """Runs blocks when somebody waits for one. `dies`: the n-th start (from 1) of any block, at which its host dies.
 
     `idle`: hosts that are there and never take a block. `message` is told of every message before it passes.

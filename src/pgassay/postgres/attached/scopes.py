@@ -22,7 +22,7 @@ _SET_HINT = (
 )
 
 
-class Way(StrEnum):
+class Scope(StrEnum):
     """Where a setting is set."""
 
     DATABASE = "database"
@@ -85,12 +85,12 @@ def row(sql: Sql, name: str) -> Row:
     return Row(Setting(*own), least, most, words)
 
 
-def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
+def scope_of(sql: Sql, facts: Facts, name: str, value: str) -> Scope:
     """Where this value would be set; raises `SettingError` where it cannot be, with the reason."""
     found = row(sql, name)
     setting = found.setting
     if same(value, setting) and setting.source not in _OF_CONNECTION:
-        return Way.HELD
+        return Scope.HELD
     never = NEVER.get(setting.name) or (
         _OTHERS
         if (
@@ -111,7 +111,7 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
             sql.query("SELECT set_config(%s, %s, true)", [setting.name, value])  # for this one statement
         except QueryError as error:
             raise _refused(setting.name, value, error.message) from None
-        return Way.DATABASE
+        return Scope.DATABASE
     if setting.context not in _RELOADED:
         now = shown(sql, setting.name)
         how = (
@@ -124,7 +124,7 @@ def way_of(sql: Sql, facts: Facts, name: str, value: str) -> Way:
     require_system(sql, facts, setting.name)
     if setting.source in ("command line", "environment variable"):
         raise SettingError(f"{setting.name} is given on the server's command line, which goes before ALTER SYSTEM")
-    return Way.SYSTEM
+    return Scope.SYSTEM
 
 
 def shown(sql: Sql, name: str) -> str:
@@ -156,13 +156,13 @@ def require_system(sql: Sql, facts: Facts, name: str) -> None:
         )
 
 
-def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way]:
-    """The way of each setting; raises `SettingError` with the reason of every one that cannot be set."""
-    ways: dict[str, Way] = {}
+def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Scope]:
+    """The scope of each setting; raises `SettingError` with the reason of every one that cannot be set."""
+    scopes: dict[str, Scope] = {}
     failed: list[BenchError] = []
     for name, value in values.items():
         try:
-            ways[name] = way_of(sql, facts, name, value)
+            scopes[name] = scope_of(sql, facts, name, value)
         except NotSettableError:
             raise
         except SettingError as error:
@@ -171,7 +171,7 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Way
         raise SettingError(failed[0].message, failed[0].hint or _SET_HINT)
     if failed:
         raise SettingError("; ".join(each.message for each in failed), _SET_HINT)
-    return ways
+    return scopes
 
 
 def _require_value(found: Row, value: str) -> None:

@@ -1,4 +1,4 @@
-"""What a head waits for: a crew of which nobody is left, or of which all hang, says so instead of waiting for ever."""
+"""What a head waits for: an executor of which nobody is left, or of which all hang, says so instead of waiting."""
 
 import time
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import FleetError, dask_crew, parcels
-from pgassay.fleet.blocks import BlockOrder, Crew
-from pgassay.fleet.dask_crew import DaskCrew, Terms
+from pgassay.fleet import FleetError, dask_executor, user_files
+from pgassay.fleet.blocks import BlockExecutor, BlockOrder
+from pgassay.fleet.dask_executor import DaskExecutor, Terms
 from pgassay.fleet.worker import Shipped
 from pgassay.record.journal import Kind
-from tests.fakes.crew import FakeCrew
+from tests.fakes.executor import FakeExecutor
 from tests.fleet.clusters import SLOW_DISK, in_process
 from tests.fleet.fleet_of_fakes import Fleet, hosted
 from tests.fleet.test_head import agreed, blocks_of, settling, told
@@ -50,64 +50,64 @@ def cluster(tmp_path: Path) -> Iterator[LocalCluster]:
 
 
 @pytest.fixture
-def crew(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[DaskCrew]:
+def executor(cluster: LocalCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[DaskExecutor]:
     """One host, which has come; nobody is waited for longer than a moment."""
-    monkeypatch.setattr(dask_crew, "GONE_S", 1.0)
-    monkeypatch.setattr(dask_crew, "_LOOK_S", 0.1)
-    monkeypatch.setattr(dask_crew, "HANGS", 1.0)
-    monkeypatch.setattr(dask_crew, "HANGS_S", 1.0)
+    monkeypatch.setattr(dask_executor, "GONE_S", 1.0)
+    monkeypatch.setattr(dask_executor, "_LOOK_S", 0.1)
+    monkeypatch.setattr(dask_executor, "HANGS", 1.0)
+    monkeypatch.setattr(dask_executor, "HANGS_S", 1.0)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
-        made = DaskCrew(client, Terms(1, wait_s=WAIT_S), lambda order: str(order.block).encode(), work)
+        made = DaskExecutor(client, Terms(1, wait_s=WAIT_S), lambda order: str(order.block).encode(), work)
         made.gather(lambda: {"pgassay": __version__, "machine": "one"})
         yield made
         made.cancel()
 
 
-def refused(crew: Crew) -> str:
+def refused(executor: BlockExecutor) -> str:
     """Why nothing comes."""
-    crew.submit(BlockOrder(2, seed=0))
+    executor.submit(BlockOrder(2, seed=0))
     with pytest.raises(FleetError) as raised:
-        crew.next_arrived(lambda states: None)
+        executor.next_arrived(lambda states: None)
     assert "resume the run" in (raised.value.hint or "")
     return raised.value.message
 
 
-def test_blocks_are_not_awaited_of_nobody(cluster: LocalCluster, crew: DaskCrew, tmp_path: Path) -> None:
+def test_blocks_are_not_awaited_of_nobody(cluster: LocalCluster, executor: DaskExecutor, tmp_path: Path) -> None:
     cluster.scale(0)  # type: ignore[no-untyped-call,unused-ignore]
     until = time.monotonic() + WAIT_S
-    while crew.within_reach() and time.monotonic() < until:
+    while executor.within_reach() and time.monotonic() < until:
         time.sleep(0.1)
-    assert "no host was heard" in refused(crew)
-    fake = FakeCrew({"h1": hosted(tmp_path)}, dies=frozenset({1}))
+    assert "no host was heard" in refused(executor)
+    fake = FakeExecutor({"h1": hosted(tmp_path)}, dies=frozenset({1}))
     assert "no host was heard" in refused(fake)
 
 
-def test_blocks_in_which_all_hosts_hang_are_not_awaited(crew: DaskCrew) -> None:
-    crew.submit(BlockOrder(1, seed=0))
-    assert crew.next_arrived(lambda states: None).block == 1
-    assert "all hosts with a block hang in it" in refused(crew)
+def test_blocks_in_which_all_hosts_hang_are_not_awaited(executor: DaskExecutor) -> None:
+    executor.submit(BlockOrder(1, seed=0))
+    assert executor.next_arrived(lambda states: None).block == 1
+    assert "all hosts with a block hang in it" in refused(executor)
 
 
 def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
-    assert parcels.FILES_BYTES_MAX * 4 // 3 < dask_crew.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
+    assert user_files.BYTES_MAX * 4 // 3 < dask_executor.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
     order = bytes(11 << 20)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         with pytest.warns(UserWarning, match="large graph"):
             client.submit(len, order, pure=False).result(timeout=WAIT_S)
-        with dask_crew.large_orders():
+        with dask_executor.large_orders():
             assert client.submit(len, order, pure=False).result(timeout=WAIT_S) == len(order)
 
 
-@pytest.mark.parametrize("times", [dask_crew._GIVEN_UP, dask_crew._GIVEN_UP + 1])
-def test_a_block_that_dask_gave_up_is_begun_again_but_not_for_ever(crew: DaskCrew, times: int) -> None:
+@pytest.mark.parametrize("times", [dask_executor._GIVEN_UP, dask_executor._GIVEN_UP + 1])
+def test_a_block_that_dask_gave_up_is_begun_again_but_not_for_ever(executor: DaskExecutor, times: int) -> None:
     for _ in range(times):
         LOST.put(3)
-    crew.submit(BlockOrder(3, seed=0))
-    if times <= dask_crew._GIVEN_UP:
-        assert crew.next_arrived(lambda states: None).block == 3
+    executor.submit(BlockOrder(3, seed=0))
+    if times <= dask_executor._GIVEN_UP:
+        assert executor.next_arrived(lambda states: None).block == 3
     else:
         with pytest.raises(FleetError, match=r"block 3 failed: .* 4 different workers"):
-            crew.next_arrived(lambda states: None)
+            executor.next_arrived(lambda states: None)
     assert LOST.empty()
 
 
@@ -117,7 +117,7 @@ def test_a_head_whose_hosts_have_all_died_says_so_and_is_resumed_as_if_nothing_h
     fleet = Fleet(simulate(tmp_path, study=settling()), tmp_path, alike=True, dies=frozenset({2, 3, 4}))
     with pytest.raises(FleetError, match="no host was heard"):
         fleet.carry_on()
-    assert fleet.crews[0].cancelled
+    assert fleet.executors[0].cancelled
     assert fleet.head.run.journal[-1].kind != Kind.FINISHED
     fleet.dies = frozenset()
     fleet.carry_on()
