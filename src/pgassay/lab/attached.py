@@ -135,12 +135,14 @@ class AttachedBench(Workbench):
         facts = self._attached.facts
         target = Target(server, facts.data_directory or Path("/"), self.clock, {}, guarded=True)
         hidden = set(self._unseen())
+        ((pid,),) = self._attached.sql.query("SELECT pg_backend_pid()")
         self._watch = Watch(
-            Session(self._attached.endpoint),
+            Session(server.endpoint),
             self.clock,
             self._companions,
             lambda: self._attached.changes.databases,
             self.options.slot_bytes,
+            pid,
         )
         return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self._watch]
 
