@@ -19,7 +19,7 @@ from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
-from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
 from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -53,6 +53,8 @@ DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
 _MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
 """Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
+_AS_ON_STANDBYS = ("max_connections", "max_worker_processes", "max_prepared_transactions", "max_locks_per_transaction")
+"""See the manual, "Hot Standby", Administrator's Overview."""
 _DRIVE = "drive."
 _NO_ROOM_KNOWN = 1 << 62
 
@@ -96,6 +98,7 @@ class AttachedBench(Workbench):
                 self._environment,
                 planned=options.dry_run,
                 companions=self._companions,
+                restart=options.restart,
             )
             self._given_back.callback(self._attached.close)
             self._databases = Databases(self._attached.changes, self._mount())
@@ -117,6 +120,7 @@ class AttachedBench(Workbench):
                 preparing={},
                 checkpoints=self._attached.facts.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
+                restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
             ),
         )
@@ -153,14 +157,17 @@ class AttachedBench(Workbench):
             raise as_it_is((), found)
         for name in dict.fromkeys(arm.setup.copied_database for arm in resolved.arms if arm.setup.copied_database):
             self._attached.changes.require_copyable(name, self._attached.endpoint.database)
-        needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
-        if needed > self._attached.facts.connections:
-            raise UsageError(
-                f"the load opens up to {needed} connections, and the server lets an ordinary role have"
-                f" {self._attached.facts.connections}",
-                "use fewer clients (--set load.clients=…): raising max_connections takes a restart, which is not ours"
-                " to make",
-            )
+        now, ordinary = int(ways.shown(self._attached.sql, "max_connections")), self._attached.facts.connections
+        for arm in resolved.arms:
+            needed = arm.setup.load.connections + CONNECTIONS_OURS
+            given = _of_arm(arm, "max_connections") if self.options.restart else ""
+            allowed = ordinary - now + int(given) if given.isdecimal() else ordinary
+            if needed > allowed:
+                raise UsageError(
+                    f"the load opens up to {needed} connections, and the server lets an ordinary role have {allowed}",
+                    "use fewer clients (--set load.clients=…): raising max_connections takes a restart"
+                    " (--restart-command, with --set server.max_connections=…)",
+                )
 
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
         """What could not be done or read there, by code, for warnings and the record."""
@@ -170,6 +177,14 @@ class AttachedBench(Workbench):
                 ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
             )
             found.append(("companions", f"on the server may stay (--companion): {self._companions.words}{unseen}"))
+        if raised := self._raised(resolved):
+            found.append(
+                (
+                    "standbys",
+                    f"{', '.join(raised)} of the server is raised while standbys stream from it: one that has less"
+                    " stops replaying WAL until it is restarted with as much",
+                )
+            )
         left = set()  # settings that would pin the regime and stay as they are
         for arm in resolved.arms:
             left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
@@ -207,7 +222,8 @@ class AttachedBench(Workbench):
         sql, facts = self._attached.sql, self._attached.facts
         found: dict[Way, dict[str, None]] = {way: {} for way in Way}
         for arm in resolved.arms:
-            for name, way in ways.check(sql, facts, arm.settings).items():
+            restarts = self.options.restart is not None
+            for name, way in ways.check(sql, facts, arm.settings, restarts=restarts).items():
                 found[way][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})
         copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
@@ -222,6 +238,15 @@ class AttachedBench(Workbench):
         if found[Way.SYSTEM]:
             listed = ", ".join(f"{name} (now {ways.shown(sql, name)})" for name in found[Way.SYSTEM])
             lines.append(f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial")
+        if found[Way.RESTART]:
+            listed = ", ".join(f"{name} (now {ways.shown(sql, name)})" for name in found[Way.RESTART])
+            lines.append(f"ALTER SYSTEM SET {listed}: put back after each trial, and in force with the next restart")
+        if self.options.restart:
+            limit_s = self.options.restart.limit_s
+            lines.append(
+                f"the server is restarted before each trial and at the end, in {limit_s:g} s at most, by:"
+                f" {self.options.restart.text}"
+            )
         also = "CHECKPOINT before each window; " if facts.checkpoints else ""
         ledger = self._attached.ledger.path
         owed = f"what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
@@ -245,6 +270,17 @@ class AttachedBench(Workbench):
             return mount_of(facts.data_directory)
         place = facts.data_directory or Path(UNKNOWN)
         return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
+
+    def _raised(self, resolved: ResolvedStudy) -> Sequence[str]:
+        """Settings that an arm has higher than the server has them, and that no standby may have lower."""
+        sql = self._attached.sql
+        if not self.options.restart or not sql.query("SELECT 1 FROM pg_stat_replication LIMIT 1"):
+            return []
+        most = {
+            name: max((int(given) for arm in resolved.arms if (given := _of_arm(arm, name)).isdecimal()), default=0)
+            for name in _AS_ON_STANDBYS
+        }
+        return [name for name, given in most.items() if given > int(ways.shown(sql, name))]
 
     def _pins(self) -> Callable[[str], bool]:
         sql, facts = self._attached.sql, self._attached.facts
@@ -286,6 +322,11 @@ class AttachedBench(Workbench):
         if not facts.here:
             return sorted(_MACHINE)
         return [] if facts.data_directory is not None else ["cgroup_io", "diskstats", "diskstats_wal"]
+
+
+def _of_arm(arm: ResolvedArm, name: str) -> str:
+    """A setting of the arm's, in any case of letters; empty where it has none."""
+    return next((value.strip() for given, value in arm.setup.settings.items() if given.lower() == name), "")
 
 
 def refusals(resolved: ResolvedStudy) -> Iterator[str]:
