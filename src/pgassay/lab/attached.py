@@ -19,7 +19,7 @@ from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
-from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
 from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -53,8 +53,6 @@ DRIVERS = ("pgbench",)
 """Loads whose programs reach any server: the others take a private socket."""
 _MACHINE = {"process_tree", "process_io", "diskstats", "diskstats_wal", "cgroup_io", "machine"}
 """Sources of the machine that a server runs on: not ours, where the server is elsewhere."""
-_AS_ON_STANDBYS = ("max_connections", "max_worker_processes", "max_prepared_transactions", "max_locks_per_transaction")
-"""See the manual, "Hot Standby", Administrator's Overview."""
 _DRIVE = "drive."
 _NO_ROOM_KNOWN = 1 << 62
 
@@ -160,8 +158,8 @@ class AttachedBench(Workbench):
         now, ordinary = int(ways.shown(self._attached.sql, "max_connections")), self._attached.facts.connections
         for arm in resolved.arms:
             needed = arm.setup.load.connections + CONNECTIONS_OURS
-            given = _of_arm(arm, "max_connections") if self.options.restart else ""
-            allowed = ordinary - now + int(given) if given.isdecimal() else ordinary
+            given = {name.lower(): value for name, value in arm.setup.settings.items()}.get("max_connections", "")
+            allowed = ordinary - now + int(given) if self.options.restart and given.isdecimal() else ordinary
             if needed > allowed:
                 raise UsageError(
                     f"the load opens up to {needed} connections, and the server lets an ordinary role have {allowed}",
@@ -177,7 +175,7 @@ class AttachedBench(Workbench):
                 ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
             )
             found.append(("companions", f"on the server may stay (--companion): {self._companions.words}{unseen}"))
-        if raised := self._raised(resolved):
+        if raised := ways.raised_above_standbys(self._attached.sql, [arm.setup.settings for arm in resolved.arms]):
             found.append(
                 (
                     "standbys",
@@ -271,17 +269,6 @@ class AttachedBench(Workbench):
         place = facts.data_directory or Path(UNKNOWN)
         return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
 
-    def _raised(self, resolved: ResolvedStudy) -> Sequence[str]:
-        """Settings that an arm has higher than the server has them, and that no standby may have lower."""
-        sql = self._attached.sql
-        if not self.options.restart or not sql.query("SELECT 1 FROM pg_stat_replication LIMIT 1"):
-            return []
-        most = {
-            name: max((int(given) for arm in resolved.arms if (given := _of_arm(arm, name)).isdecimal()), default=0)
-            for name in _AS_ON_STANDBYS
-        }
-        return [name for name, given in most.items() if given > int(ways.shown(sql, name))]
-
     def _pins(self) -> Callable[[str], bool]:
         sql, facts = self._attached.sql, self._attached.facts
 
@@ -322,11 +309,6 @@ class AttachedBench(Workbench):
         if not facts.here:
             return sorted(_MACHINE)
         return [] if facts.data_directory is not None else ["cgroup_io", "diskstats", "diskstats_wal"]
-
-
-def _of_arm(arm: ResolvedArm, name: str) -> str:
-    """A setting of the arm's, in any case of letters; empty where it has none."""
-    return next((value.strip() for given, value in arm.setup.settings.items() if given.lower() == name), "")
 
 
 def refusals(resolved: ResolvedStudy) -> Iterator[str]:

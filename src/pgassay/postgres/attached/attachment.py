@@ -151,7 +151,8 @@ def attach(
         ledger = AttachedLedger.of(directory, endpoint, found.system, restart, data)
         made = Attachment(endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
         if not planned:
-            _take(sql, ledger, found)
+            found = _take(sql, ledger, found)
+            made = Attachment(endpoint, sql, found, ledger, made.changes)
         if not found.creates_databases:
             lacking.name(
                 "CREATEDB",
@@ -180,14 +181,15 @@ def _resolved(dsn: str, directory: Path, environment: Mapping[str, str]) -> Endp
         raise ClusterError(error.message, f"{left[0].text}: {left[0].remedy}" if left else error.hint) from None
 
 
-def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> None:
-    """Have the server for ourselves, as a killed lab should have left it."""
+def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
+    """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
     if not ledger.take() or sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)]:
         raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
     for left in ledgers(ledger.path.parent):
         if left.path == ledger.path:
             _settle(sql, left, found)
     sql.query(TAKE_LOCK, [LOCK_KEY])  # a restart has ended the session that had it
+    return facts.ask(sql)
 
 
 def _settle(sql: Session, ledger: AttachedLedger, found: Facts) -> tuple[str, ...]:

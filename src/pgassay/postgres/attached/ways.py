@@ -6,7 +6,7 @@ which is ours to make only by a command of the user's. See the manual, "pg_setti
 is never touched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -195,6 +195,21 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str], *, restarts: bool =
     if failed:
         raise SettingError("; ".join(each.message for each in failed), _SET_HINT)
     return ways
+
+
+_AS_ON_STANDBYS = ("max_connections", "max_worker_processes", "max_prepared_transactions", "max_locks_per_transaction")
+"""See the manual, "Hot Standby", Administrator's Overview."""
+
+
+def raised_above_standbys(sql: Sql, levels: Iterable[Mapping[str, str]]) -> Sequence[str]:
+    """Settings with more in any of the levels than the server has, while standbys stream that may not have less."""
+    if not sql.query("SELECT 1 FROM pg_stat_replication LIMIT 1"):
+        return []
+    most = dict.fromkeys(_AS_ON_STANDBYS, 0)
+    for values in levels:
+        given = {name.lower(): int(value) for name, value in values.items() if value.isdecimal()}
+        most = {name: max(least, given.get(name, 0)) for name, least in most.items()}
+    return [name for name, value in most.items() if value > int(shown(sql, name))]
 
 
 def _require_value(found: Row, value: str) -> None:
