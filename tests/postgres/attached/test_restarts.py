@@ -132,13 +132,13 @@ def test_the_words_come_as_they_are_and_the_server_gets_no_mark_of_ours(
 ) -> None:
     monkeypatch.setenv(VARIABLE, "1-2")
     monkeypatch.setenv("PGHOST", "elsewhere")
-    monkeypatch.setenv("KUBECONFIG", "/home/me/config")
+    monkeypatch.setenv("KUBECONFIG", "/etc/kube/config")
     text = script(tmp_path, f'echo "$1|$2" > "{tmp_path}/words"; env > "{tmp_path}/environment"')
     noted: list[int] = []
     RestartCommand.of(f"{text} '$HOME; id' \"two words\"").run(lambda pid, started: noted.append(pid))
     assert (tmp_path / "words").read_text() == "$HOME; id|two words\n"
     environment = (tmp_path / "environment").read_text()
-    assert "KUBECONFIG=/home/me/config" in environment
+    assert "KUBECONFIG=/etc/kube/config" in environment
     assert VARIABLE not in environment, "or the server would end as a process of a killed run"
     assert "PGHOST" not in environment
     assert len(noted) == 1
