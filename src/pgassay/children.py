@@ -7,6 +7,7 @@ working directory and none from PYTHONPATH (Python's -P).
 
 import os
 import pwd
+import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -29,6 +30,20 @@ def search_path(environment: Mapping[str, str] = os.environ) -> str:
 def which(program: str, environment: Mapping[str, str] = os.environ) -> str | None:
     """Where a program is, by the absolute directories of PATH; a name with a slash in it is a path."""
     return shutil.which(program, path=search_path(environment))
+
+
+_SHELL = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
+
+
+def words_of(text: str) -> tuple[tuple[str, ...], str]:
+    """A command of the user's as its words, and why it cannot be run without a shell; empty where it can."""
+    try:
+        words = tuple(shlex.split(text))
+    except ValueError as error:
+        return (), str(error).lower().rstrip(".")
+    if shell := next((word for word in words if word in _SHELL), None):
+        return words, f'"{shell}" means something to a shell only, and none runs it'
+    return words, "" if words else "it is empty"
 
 
 def own_program(name: str, variable: str, environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -11,6 +11,7 @@ from pgassay.cli.run import bench_options
 from pgassay.errors import UsageError
 from pgassay.lab.run import More, options_of
 from pgassay.lab.workbench import BenchOptions
+from pgassay.postgres.attached.restarts import RestartCommand
 
 OLD = {"bindir": "/opt/pg16/bin", "version": "postgres (PostgreSQL) 16.4", "found_by": "named"}
 
@@ -62,6 +63,9 @@ def test_who_may_stay_on_the_server_is_taken_from_the_run() -> None:
     found = options(kept)
     assert (found.server, found.companions, found.slot_bytes) == ("service=staging", ("standby",), 5)
     assert options({"place": {"server": "service=staging"}}).companions == (), "a record of before"
+    kept["place"]["restart"] = {"words": ["systemctl", "restart", "pg"], "limit_s": 90}
+    assert options(kept).restart == RestartCommand(("systemctl", "restart", "pg"), 90.0)
+    assert found.restart is None
     assert options({}, "--i-own", "/dev/vdb").owned == ("/dev/vdb",)
 
 

@@ -57,6 +57,9 @@ class FakeStaging:
             if number == self.killed_at:
                 raise Killed(sql)
 
+    def close(self) -> None:
+        """There is nothing to close."""
+
     def _answer(self, text: str, parameters: Sequence[Any]) -> Rows:
         for pattern, answer in KNOWN.items():
             found = re.fullmatch(pattern, text)

@@ -28,6 +28,8 @@ def test_standbys_that_commits_wait_for_are_named(tmp_path: Path) -> None:
     assert not any("standbys" in text for text in regimes_of(trials))
     waiting = [replace(trial, regime={**trial.regime, "synchronous_standby_names": "ANY 1 (a, b)"}) for trial in trials]
     assert "commits that wait for standbys: synchronous_standby_names = 'ANY 1 (a, b)'" in regimes_of(waiting)
+    restarted = [replace(trial, regime={**trial.regime, "restarted_by": "systemctl restart pg"}) for trial in trials]
+    assert "your server, restarted before each trial by: systemctl restart pg" in regimes_of(restarted)
 
 
 def test_pairs_of_clients_and_backends_are_told(tmp_path: Path) -> None:

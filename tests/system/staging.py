@@ -103,7 +103,7 @@ class Staging:
 
 
 @contextmanager
-def staging() -> Iterator[Staging]:
+def staging(kind: type[Staging] = Staging) -> Iterator[Staging]:
     """It runs, and is gone at the end."""
     with real.private_folder() as folder:
         if os.geteuid() == 0:
@@ -111,7 +111,7 @@ def staging() -> Iterator[Staging]:
         assert choose() is not None
         server: Staging | None = None
         try:
-            server = Staging(folder)
+            server = kind(folder)
             yield server
         finally:
             if server is not None:

@@ -201,6 +201,7 @@ def test_a_study_comes_to_its_verdict(journey: Place, server: Staging, state_dir
     trials = journey.record("a").trials
     assert len(trials) >= 10
     assert {trial.status for trial in trials} <= {Status.VALID, Status.INVALID}, "busy machines make some invalid"
+    assert not any(reason.code == "other_clients" for trial in trials for reason in trial.reasons), "our own sessions"
     assert all(trial.settings["work_mem"] == "8MB" for trial in trials)
     (pinned,) = {trial.settings["checkpoint_timeout"] for trial in trials}
     assert pinned == ("30s" if role == "owner" else "7min")

@@ -10,7 +10,6 @@ What that will cost is said before: bytes, and room here.
 """
 
 import os
-import shlex
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from pgassay import copying
+from pgassay import children, copying
 from pgassay.bench.places import Account
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.errors import CaptureError, hint_for
@@ -101,7 +100,6 @@ BASEBACKUP, BACKUP, RESTORED = "basebackup", "backup", "restored"
 KINDS = (BASEBACKUP, BACKUP, RESTORED)
 SPREAD, FAST = "spread", "fast"
 PLACE = "%p"
-_SHELL = {"|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1"}
 _TABLESPACES = "tablespaces"
 
 
@@ -117,14 +115,9 @@ class FilesRequest:
 
 def words_of(text: str) -> tuple[str, ...]:
     """A restore command as its words; raises `UsageError` for one that names no place, or that only a shell knows."""
-    try:
-        words, why = tuple(shlex.split(text)), ""
-    except ValueError as error:
-        words, why = (), str(error).lower().rstrip(".")
+    words, why = children.words_of(text)
     if not why and not any(PLACE in word for word in words):
         why = f"{PLACE}, the directory to fill, is not in it"
-    if shell := next((word for word in words if word in _SHELL), None):
-        why = f'"{shell}" means something to a shell only, and none runs it'
     if why:
         raise UsageError(
             f'--restore-command "{text}" cannot be run: {why}',

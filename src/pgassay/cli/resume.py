@@ -69,6 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     study = parse_recorded(record.header.study, dict(record.study), known)
     executed = _trust.of_study(study, options.files, known)
     programs = [f"PostgreSQL's programs in {visible(str(options.bindir))}"] if options.bindir else []
+    programs += [f"to restart the server: {visible(options.restart.text, keep='')}"] if options.restart else []
     _trust.require(arguments.run, chain(programs, executed), arguments)
     if record.header.study == STUDY:
         return calibrate.go_on(arguments, options)

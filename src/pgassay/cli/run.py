@@ -123,6 +123,18 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
             metavar="SIZE",
             help="end when a replication slot of the server of --server holds back more WAL than this (default: 8GB)",
         )
+        machine.add_argument(
+            "--restart-command",
+            metavar="WORDS",
+            help="restart the server of --server by this program before each trial, so that settings that take one can"
+            ' be varied: "sudo systemctl restart postgresql@16-main"',
+        )
+        machine.add_argument(
+            "--restart-limit",
+            type=timed,
+            metavar="TIME",
+            help="end the command, and the run, when a restart takes longer (default: 2min)",
+        )
     add_owned_option(machine)
     _trust.add_trust_option(machine)
     add_options(machine, "--allow-busy", "--allow-volatile")
@@ -149,7 +161,7 @@ def study_defaults() -> dict[str, Any]:
 
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
-    parser.set_defaults(server="", companion=[], slot_limit="8GB")
+    parser.set_defaults(server="", companion=[], slot_limit="8GB", restart_command=None, restart_limit=None)
     parser.add_argument(
         "--i-own",
         action="append",
@@ -326,10 +338,21 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
     from pgassay.cli._preparing import PreparationLines
     from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
-    from pgassay.study.units import parse_memory
+    from pgassay.postgres.attached.restarts import LIMIT_S, RestartCommand
+    from pgassay.study.units import parse_memory, parse_time_s
 
-    if (arguments.companion or arguments.slot_limit != "8GB") and not arguments.server:
-        raise UsageError("--companion and --slot-limit are about the server of --server", "name it, or leave them out")
+    about = {
+        "--companion": arguments.companion,
+        "--slot-limit": arguments.slot_limit != "8GB",
+        "--restart-command": arguments.restart_command is not None,
+        "--restart-limit": arguments.restart_limit,
+    }
+    if not arguments.server and (given := [name for name, value in about.items() if value]):
+        raise UsageError(f"{given[0]} is about the server of --server", "name it, or leave the option out")
+    if arguments.restart_limit and arguments.restart_command is None:
+        raise UsageError("--restart-limit is about --restart-command", "name it, or leave the option out")
+    limit_s = parse_time_s(arguments.restart_limit) if arguments.restart_limit else LIMIT_S
+    restart = arguments.restart_command
     return BenchOptions(
         arguments.pg_bindir,
         arguments.data_dir,
@@ -345,6 +368,7 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         owns_server="" in arguments.i_own,
         companions=tuple(arguments.companion),
         slot_bytes=parse_memory(arguments.slot_limit),
+        restart=None if restart is None else RestartCommand.of(restart, limit_s),
     )
 
 

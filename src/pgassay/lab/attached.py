@@ -96,6 +96,7 @@ class AttachedBench(Workbench):
                 self._environment,
                 planned=options.dry_run,
                 companions=self._companions,
+                restart=options.restart,
             )
             self._given_back.callback(self._attached.close)
             self._databases = Databases(self._attached.changes, self._mount())
@@ -117,6 +118,7 @@ class AttachedBench(Workbench):
                 preparing={},
                 checkpoints=self._attached.facts.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
+                restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
             ),
         )
@@ -135,12 +137,14 @@ class AttachedBench(Workbench):
         facts = self._attached.facts
         target = Target(server, facts.data_directory or Path("/"), self.clock, {}, guarded=True)
         hidden = set(self._unseen())
+        ((pid,),) = self._attached.sql.query("SELECT pg_backend_pid()")
         self._watch = Watch(
-            Session(self._attached.endpoint),
+            Session(server.endpoint),
             self.clock,
             self._companions,
             lambda: self._attached.changes.databases,
             self.options.slot_bytes,
+            pid,
         )
         return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self._watch]
 
@@ -151,14 +155,17 @@ class AttachedBench(Workbench):
             raise as_it_is((), found)
         for name in dict.fromkeys(arm.setup.copied_database for arm in resolved.arms if arm.setup.copied_database):
             self._attached.changes.require_copyable(name, self._attached.endpoint.database)
-        needed = max(arm.setup.load.connections for arm in resolved.arms) + CONNECTIONS_OURS
-        if needed > self._attached.facts.connections:
-            raise UsageError(
-                f"the load opens up to {needed} connections, and the server lets an ordinary role have"
-                f" {self._attached.facts.connections}",
-                "use fewer clients (--set load.clients=…): raising max_connections takes a restart, which is not ours"
-                " to make",
-            )
+        now, ordinary = int(scopes.shown(self._attached.sql, "max_connections")), self._attached.facts.connections
+        for arm in resolved.arms:
+            needed = arm.setup.load.connections + CONNECTIONS_OURS
+            given = {name.lower(): value for name, value in arm.setup.settings.items()}.get("max_connections", "")
+            allowed = ordinary - now + int(given) if self.options.restart and given.isdecimal() else ordinary
+            if needed > allowed:
+                raise UsageError(
+                    f"the load opens up to {needed} connections, and the server lets an ordinary role have {allowed}",
+                    "use fewer clients (--set load.clients=…): raising max_connections takes a restart"
+                    " (--restart-command, with --set server.max_connections=…)",
+                )
 
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
         """What could not be done or read there, by code, for warnings and the record."""
@@ -168,6 +175,14 @@ class AttachedBench(Workbench):
                 ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
             )
             found.append(("companions", f"on the server may stay (--companion): {self._companions.words}{unseen}"))
+        if raised := scopes.raised_above_standbys(self._attached.sql, [arm.setup.settings for arm in resolved.arms]):
+            found.append(
+                (
+                    "standbys",
+                    f"{', '.join(raised)} of the server is raised while standbys stream from it: one that has less"
+                    " stops replaying WAL until it is restarted with as much",
+                )
+            )
         left = set()  # settings that would pin the regime and stay as they are
         for arm in resolved.arms:
             left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
@@ -205,7 +220,8 @@ class AttachedBench(Workbench):
         sql, facts = self._attached.sql, self._attached.facts
         found: dict[Scope, dict[str, None]] = {scope: {} for scope in Scope}
         for arm in resolved.arms:
-            for name, scope in scopes.check(sql, facts, arm.settings).items():
+            restarts = self.options.restart is not None
+            for name, scope in scopes.check(sql, facts, arm.settings, restarts=restarts).items():
                 found[scope][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})
         copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
@@ -220,6 +236,15 @@ class AttachedBench(Workbench):
         if found[Scope.SYSTEM]:
             listed = ", ".join(f"{name} (now {scopes.shown(sql, name)})" for name in found[Scope.SYSTEM])
             lines.append(f"ALTER SYSTEM SET {listed}, and a reload: put back after each trial")
+        if found[Scope.RESTART]:
+            listed = ", ".join(f"{name} (now {scopes.shown(sql, name)})" for name in found[Scope.RESTART])
+            lines.append(f"ALTER SYSTEM SET {listed}: put back after each trial, and in force with the next restart")
+        if self.options.restart:
+            limit_s = self.options.restart.limit_s
+            lines.append(
+                f"the server is restarted before each trial and at the end, in {limit_s:g} s at most, by:"
+                f" {self.options.restart.text}"
+            )
         also = "CHECKPOINT before each window; " if facts.checkpoints else ""
         ledger = self._attached.ledger.path
         owed = f"what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"

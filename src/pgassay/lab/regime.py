@@ -27,7 +27,17 @@ from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.lab.trial_state import TrialState
 from pgassay.probe.drives import amplification_by_half
 from pgassay.study.responses import Response
-from pgassay.study.work import BURST, COUNTED, CUT_OFF_MAX, CYCLES_WANTED, SOMEWHERE, STANDBYS, WORDS, WORK
+from pgassay.study.work import (
+    BURST,
+    COUNTED,
+    CUT_OFF_MAX,
+    CYCLES_WANTED,
+    RESTARTED_BY,
+    SOMEWHERE,
+    STANDBYS,
+    WORDS,
+    WORK,
+)
 
 _COURSE_OF = "tps"
 _ROUNDING = 1e-9
@@ -61,6 +71,7 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         **({COUNTED: arm.site.instrument.name} if options.count else {}),
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
+        **({RESTARTED_BY: command} if (command := arm.site.server.restart) else {}),
         **({STANDBYS: names} if (names := _waited_for(state.settings)) else {}),
         **{name: trait.found for name, trait in state.traits.items()},
         **course_of(samples, state.pairing.get("slice_s")),

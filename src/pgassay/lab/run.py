@@ -40,6 +40,7 @@ from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load import drivers
+from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.postgres.builds.builder import FOUND_BY
 from pgassay.postgres.builds.cache import read_manifest
 from pgassay.record import directory, known
@@ -226,6 +227,8 @@ def begin(
         facts["place"]["server"] = bench.options.server
         facts["place"]["companions"] = list(bench.options.companions)
         facts["place"]["slot_bytes"] = bench.options.slot_bytes
+        if restart := bench.options.restart:
+            facts["place"]["restart"] = {"words": list(restart.words), "limit_s": restart.limit_s}
         facts["attached"] = dict(bench.describe())
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
     if prepared.pairing:
@@ -428,6 +431,7 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequenc
     place = facts.get("place", {})
     directory = place.get("data_directory")
     named = [each["bindir"] for each in facts.get("postgres", []) if each.get("found_by") == "named"]
+    restart = place.get("restart")
     return replace(
         options,
         bindir=options.bindir or (Path(named[0]) if named else None),
@@ -438,6 +442,7 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequenc
         server=str(place.get("server", "")),
         companions=tuple(place.get("companions", ())),
         slot_bytes=int(place.get("slot_bytes", options.slot_bytes)),
+        restart=RestartCommand(tuple(map(str, restart["words"])), float(restart["limit_s"])) if restart else None,
         snapshots_in=options.snapshots_in or (Path(kept) if (kept := place.get("snapshots_in")) else None),
     )
 

@@ -90,6 +90,8 @@ class ServerAccess:
     """May we ask for a CHECKPOINT before a window?"""
     database_bytes: Callable[[str], int] = _no_database
     """How large a database of the user's own server is."""
+    restart: str = ""
+    """The user's command by which the server is restarted before each trial; empty where that is not so."""
     visitors: Callable[[], str] = str
     """Who else has used the server since the last question, in words; empty for nobody, as on servers of ours."""
 

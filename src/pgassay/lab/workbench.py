@@ -41,6 +41,7 @@ from pgassay.load import drivers
 from pgassay.load.player import LocalMetronome
 from pgassay.load.references import CpuYardstick, Loopback, NetworkReference
 from pgassay.postgres import ownership, settings
+from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.postgres.attached.watch import SLOT_BYTES
 from pgassay.postgres.builds.builder import Builder, MissingBuild, missing_builds
 from pgassay.postgres.builds.request import BuildRequest
@@ -85,6 +86,8 @@ class BenchOptions:
     """Who may stay on it, as `postgres.attached.clients` reads them."""
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot there may hold back before the run ends."""
+    restart: RestartCommand | None = None
+    """What restarts it before each trial; None where it is never restarted."""
     files: UserFiles = field(default_factory=UserFiles)
     """Where files are that the study names by their paths on another machine, as a capsule's are."""
 

@@ -25,6 +25,7 @@ from pgassay.study.work import (
     COUNTED,
     CUT_OFF_MAX,
     CYCLES_WANTED,
+    RESTARTED_BY,
     SOMEWHERE,
     STANDBYS,
     TRANSACTION,
@@ -70,6 +71,8 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         )
     for names in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(STANDBYS))):
         found.append(f"commits that wait for standbys: {STANDBYS} = '{names}'")
+    for command in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(RESTARTED_BY))):
+        found.append(f"your server, restarted before each trial by: {command}")
     # Others took pages before the server started: the machine's memory was not the study's alone.
     if remarks := [str(said) for trial in valid if (said := trial.regime.get("huge_pages"))]:
         several = " (in the first of them)" if len(remarks) > 1 else ""

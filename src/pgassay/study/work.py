@@ -89,6 +89,9 @@ COUNTED = "counted"
 STANDBYS = "synchronous_standby_names"
 """Of a trial's regime: the standbys that its commits waited for, as the server's setting names them."""
 
+RESTARTED_BY = "restarted_by"
+"""Of a trial's regime: the user's command that restarted the user's own server just before."""
+
 WORDS: Mapping[str, str] = {
     "cycle": "whole checkpoint cycles, by time",
     "wal": "whole checkpoint cycles, short ones driven by WAL",

@@ -23,6 +23,9 @@ class Listed:
         self.left -= 1
         return [CLIENT] if self.left >= 0 else []
 
+    def close(self) -> None:
+        """There is nothing to close."""
+
 
 @pytest.fixture(autouse=True)
 def standing_still(monkeypatch: pytest.MonkeyPatch) -> None:

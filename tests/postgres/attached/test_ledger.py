@@ -8,9 +8,10 @@ import pytest
 from pgassay.bench.errors import BenchError, Lacking
 from pgassay.bench.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
-from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers
+from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers, revive
 from pgassay.postgres.attached.clients import Client
 from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.study.findings import Severity
 
 ENDPOINT = Endpoint(
@@ -29,6 +30,39 @@ def test_address_and_debts_come_back_as_they_were_written(tmp_path: Path) -> Non
     assert found.path.stat().st_mode & 0o077 == 0, "the address is nobody else's business"
     found.clear()
     assert ledgers(tmp_path) == []
+
+
+def test_how_the_server_is_restarted_comes_back_for_whoever_repairs(tmp_path: Path) -> None:
+    command = RestartCommand(("systemctl", "restart", "post gres"), 90.0)
+    ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712", command, Path("/var/lib/data"))
+    assert ledger.take()
+    ledger.note(4000, 17)
+    for value in ("1GB", "2GB"):
+        ledger.add(Debt("setting", "shared_buffers", "128MB" if value == "1GB" else "1GB", value))
+    (found,) = ledgers(tmp_path)
+    assert (found.restart, found.data, found.commands()) == (command, Path("/var/lib/data"), ((4000, 17),))
+    assert found.before() == ({"shared_buffers": "128MB"}, {"shared_buffers": ["1GB", "2GB"]}), "the first knows"
+    ledger.release()
+    assert "shared_buffers" in owed(tmp_path)[0].text
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_a_server_that_stays_down_is_owed_and_what_helps_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    """Of files elsewhere, and of files that this account may not write, or not even see."""
+    data = tmp_path / "nowhere" if known else None
+    ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712", RestartCommand(("false",), 1.0), data)
+    assert ledger.take()
+    ledger.add(Debt("setting", "shared_buffers", None, "1GB"))
+    monkeypatch.setattr("pgassay.postgres.attached.restarts.answers", lambda endpoint, patience_s, down: False)
+    with pytest.raises(BenchError, match='is down: "false" ended with status 1') as caught:
+        revive(Agreeing(ENDPOINT), ledger)
+    edit = f"sudo sed -i -E '/^(shared_buffers) *=/d' {data}/postgresql.auto.conf; then: false; then: "
+    by_hand = edit if known else "take shared_buffers out of its postgresql.auto.conf"
+    assert by_hand in (caught.value.hint or "")
+    assert (caught.value.hint or "").endswith("pgassay doctor --repair")
+    assert len(ledger.owed()) == 1
 
 
 def test_a_line_cut_short_was_not_acted_upon_and_the_next_stands_apart(tmp_path: Path) -> None:

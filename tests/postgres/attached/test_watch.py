@@ -107,6 +107,9 @@ def test_companions_are_counted_at_each_look_and_strangers_are_kept() -> None:
     }  # fmt: skip
     assert {meter.name for meter in watch.meters[SOURCE]} == second.values.keys()
     assert [each.pid for each in watch.strangers.values()] == [11]
+    watch.strangers, watch.pid = {}, 11
+    watch.read()
+    assert watch.strangers == {}, "our own first session is none"
     server.gone = True
     (third,) = watch.read()
     assert third.values["wal_sent_bytes"] is None, "not available, never 0"

@@ -17,9 +17,18 @@ from pgassay.bench.errors import BenchError, ClusterError, Lacking, QueryError
 from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges, ledgers, still_owed
+from pgassay.postgres.attached.changes import (
+    LOCK_KEY,
+    TAKE_LOCK,
+    AttachedLedger,
+    ServerChanges,
+    ledgers,
+    revive,
+    still_owed,
+)
 from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, other_clients
+from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
 
@@ -89,10 +98,6 @@ def _parsed(dsn: str) -> dict[str, str]:
         ) from None
 
 
-LOCK_KEY = int.from_bytes(b"pgassay!")
-"""Of the advisory lock."""
-
-
 @dataclass(frozen=True)
 class Attachment:
     """A server to which we are attached."""
@@ -121,13 +126,14 @@ def attach(
     *,
     planned: bool = False,
     companions: Companions = NOBODY,
+    restart: RestartCommand | None = None,
 ) -> Attachment:
     """Connect, put back what a killed lab owes, and refuse a server with clients that are no `companions`.
 
     Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `lacking`.
-    Raises `PgassayError`.
+    Without `restart` the server is never restarted, but for what a killed lab owes. Raises `PgassayError`.
     """
-    endpoint = resolve(dsn, environment)
+    endpoint = _resolved(dsn, directory, environment)
     sql = Session(endpoint)
     ledger: AttachedLedger | None = None
     try:
@@ -136,14 +142,17 @@ def attach(
             raise ClusterError(
                 "the server of --server is a standby in recovery, where nothing can be made", "name a primary"
             )
-        ledger = AttachedLedger.of(directory, endpoint, found.system)
+        if sql.query("SHOW transaction_read_only") == [("on",)]:
+            raise ClusterError(
+                "the server of --server is read-only (default_transaction_read_only), and nothing can be made there",
+                "let its databases be written, or name another server",
+            )
+        data = found.data_directory if found.here else None
+        ledger = AttachedLedger.of(directory, endpoint, found.system, restart, data)
         made = Attachment(endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
         if not planned:
-            locked = ledger.take()
-            if not locked or sql.query("SELECT pg_try_advisory_lock(%s)", [LOCK_KEY]) != [(True,)]:
-                raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
-            if ledger.path.exists():
-                _settle(made)
+            found = _take(sql, ledger, found)
+            made = Attachment(endpoint, sql, found, ledger, made.changes)
         if not found.creates_databases:
             lacking.name(
                 "CREATEDB",
@@ -163,15 +172,34 @@ def attach(
     return made
 
 
-def _settle(made: Attachment) -> tuple[str, ...]:
-    """What a killed lab owes to this very server."""
-    known = AttachedLedger.read(made.ledger.path)
-    if known is not None and known.system != made.facts.system:
+def _resolved(dsn: str, directory: Path, environment: Mapping[str, str]) -> Endpoint:
+    """Raises as `resolve`; a server may be down since a killed lab left it so."""
+    try:
+        return resolve(dsn, environment)
+    except ClusterError as error:
+        left = [each for each in owed(directory) if each.severity is Severity.WARNING]
+        raise ClusterError(error.message, f"{left[0].text}: {left[0].remedy}" if left else error.hint) from None
+
+
+def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
+    """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
+    if not ledger.take() or sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)]:
+        raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
+    for left in ledgers(ledger.path.parent):
+        if left.path == ledger.path:
+            _settle(sql, left, found)
+    sql.query(TAKE_LOCK, [LOCK_KEY])  # a restart has ended the session that had it
+    return facts.ask(sql)
+
+
+def _settle(sql: Session, ledger: AttachedLedger, found: Facts) -> tuple[str, ...]:
+    """What a killed lab owes to this very server, by its own list, which has the command that restarts it."""
+    if ledger.system != found.system:
         raise BenchError(
-            f"the server at {made.ledger.place} is not the one that is owed something there",
+            f"the server at {ledger.place} is not the one that is owed something there",
             "start that one again at its address, then: pgassay doctor --repair",
         )
-    return made.changes.give_back()
+    return ServerChanges(sql, ledger, found).give_back()
 
 
 def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
@@ -183,9 +211,8 @@ def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
             continue
         sql = Session(ledger.endpoint)
         try:
-            found = facts.ask(sql)
-            mine = Attachment(ledger.endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
-            done += _settle(mine)
+            done += revive(sql, ledger)
+            done += _settle(sql, ledger, facts.ask(sql))
         except QueryError as error:
             failed.append(still_owed(ledger.place, error.message))
         except BenchError as error:
@@ -200,7 +227,7 @@ def owed(directory: Path) -> list[Finding]:
     """`attached_servers`: one finding for each server to which something is owed; none where nothing is."""
     found = []
     for ledger in ledgers(directory):
-        names = ", ".join(dict.fromkeys(debt.name for debt in ledger.owed()))
+        names = ", ".join(dict.fromkeys(debt.name for debt in ledger.owed())) or "a restart under way"
         if not ledger.take():
             text = f"a running pgassay has changed on the server at {ledger.place}: {names}"
             found.append(Finding("attached_servers", Severity.NOTE, text))

@@ -7,29 +7,36 @@ What is owed is a list on disk, written before each change and kept until all is
 one by ALTER SYSTEM outlives a reboot, and so does a database. So the list has no boot in it, only the server's address
 and its system identifier: `pgassay doctor --repair` finds the server again, and never another one that has its address
 since. One list a server; a lab locks it.
+
+Settings that take a restart are in the file and not in force until the server is restarted by the user's command
+(`restarts`), which the list has, too. Whether one is still owed the server says itself (pg_settings.pending_restart).
 """
 
 import hashlib
 import os
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, QueryError
+from pgassay.bench.errors import BenchError, ClusterError, QueryError
 from pgassay.bench.places import Endpoint
-from pgassay.errors import UsageError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.files import Directory
 from pgassay.locks import LockedList
+from pgassay.postgres.attached import facts as about
+from pgassay.postgres.attached import restarts, scopes
 from pgassay.postgres.attached.facts import Facts, Sql
-from pgassay.postgres.settings import require_name
+from pgassay.postgres.attached.restarts import RestartCommand
+from pgassay.postgres.settings import require_name, same
 from pgassay.study.units import canonical
 from pgassay.untrusted import json_lines
 
-LIST_PREFIX, SUFFIX, LOCK = "attached-", ".jsonl", ".lock"
-DATABASE, SETTING = "database", "setting"
+LIST_PREFIX, SUFFIX, LOCK_SUFFIX = "attached-", ".jsonl", ".lock"
+DATABASE, SETTING, COMMAND = "database", "setting", "command"
 
 
 @dataclass(frozen=True)
@@ -48,17 +55,35 @@ class Debt:
 class AttachedLedger(LockedList):
     """The list of one server."""
 
-    def __init__(self, path: Path, endpoint: Endpoint, system: str) -> None:
-        super().__init__(path, path.with_suffix(LOCK))
+    def __init__(
+        self,
+        path: Path,
+        endpoint: Endpoint,
+        system: str,
+        restart: RestartCommand | None = None,
+        data: Path | None = None,
+    ) -> None:
+        super().__init__(path, path.with_suffix(LOCK_SUFFIX))
         self.endpoint = endpoint
         self.system = system
         """The server's system identifier; empty where it does not say."""
+        self.restart = restart
+        """How it may be restarted; None where it may not."""
+        self.data = data
+        """Its data directory, where it is on this machine and known."""
 
     @classmethod
-    def of(cls, directory: Path, endpoint: Endpoint, system: str) -> "AttachedLedger":
+    def of(
+        cls,
+        directory: Path,
+        endpoint: Endpoint,
+        system: str,
+        restart: RestartCommand | None = None,
+        data: Path | None = None,
+    ) -> "AttachedLedger":
         place = f"{endpoint.socket_directory}:{endpoint.port}"
         digest = hashlib.sha256(place.encode()).hexdigest()[:12]
-        return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system)
+        return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system, restart, data)
 
     @classmethod
     def read(cls, path: Path) -> "AttachedLedger | None":
@@ -67,7 +92,9 @@ class AttachedLedger(LockedList):
             if line.get("kind") == "server":
                 more = tuple((str(name), str(value)) for name, value in line["more"])
                 endpoint = Endpoint(Path(line["host"]), int(line["port"]), line["database"], line["user"], more=more)
-                return cls(path, endpoint, line["system"])
+                words, data = line.get("restart"), line.get("data")
+                restart = RestartCommand(tuple(words), float(line["limit_s"])) if words else None
+                return cls(path, endpoint, line["system"], restart, Path(data) if data else None)
         return None
 
     @property
@@ -83,8 +110,28 @@ class AttachedLedger(LockedList):
             if line.get("kind") in (DATABASE, SETTING)
         )
 
+    def before(self) -> tuple[Mapping[str, str | None], Mapping[str, Sequence[str]]]:
+        """Of each setting that is owed what ALTER SYSTEM had set before us, and what we have set since."""
+        debts = [debt for debt in self.owed() if debt.kind == SETTING]
+        ours: dict[str, list[str]] = {}
+        for debt in debts:
+            ours.setdefault(debt.name, []).append(debt.after or "")
+        return {debt.name: debt.before for debt in reversed(debts)}, ours  # of several the first knows
+
+    def commands(self) -> tuple[tuple[int, int], ...]:
+        """Process ids, with their starts, of the restarts that labs have begun."""
+        lines = [line for line in json_lines(self.path) if line.get("kind") == COMMAND]
+        return tuple((int(line["pid"]), int(line["started_ticks"])) for line in lines)
+
+    def note(self, pid: int, started_ticks: int) -> None:
+        """A restart is under way: if the lab is killed, whoever repairs waits for its end."""
+        self._add({"kind": COMMAND, "pid": pid, "started_ticks": started_ticks})
+
     def add(self, debt: Debt) -> None:
         """Owe one more; on disk when this returns."""
+        self._add(asdict(debt))
+
+    def _add(self, line: Mapping[str, object]) -> None:
         head = {
             "kind": "server",
             "host": str(self.endpoint.socket_directory),
@@ -93,8 +140,11 @@ class AttachedLedger(LockedList):
             "user": self.endpoint.user,
             "more": self.endpoint.more,
             "system": self.system,
+            "restart": self.restart and self.restart.words,
+            "limit_s": self.restart and self.restart.limit_s,
+            "data": self.data and str(self.data),
         }
-        self.append(asdict(debt), head)
+        self.append(line, head)
 
 
 def ledgers(directory: Path) -> list[AttachedLedger]:
@@ -117,6 +167,16 @@ _LISTS = ("search_path", "temp_tablespaces")
 """Settings whose value is a list of names: quoted as one word it would be one name."""
 _RELOAD_S = 30.0
 _POLL_S = 0.01
+_RESTART_LOOK_S = 0.1
+_TRIES = 3
+"""Of putting back a server that may be restarted: what a killed lab began may end our session once more."""
+
+LOCK_KEY = int.from_bytes(b"pgassay!")
+"""Of the advisory lock."""
+TAKE_LOCK = "SELECT pg_try_advisory_lock(%s)"
+_STARTED = "SELECT pg_postmaster_start_time()::text"
+_PENDING = "SELECT name FROM pg_settings WHERE pending_restart AND lower(name) = ANY(%s) ORDER BY name"
+_SOURCE = "SELECT source, sourcefile, sourceline, pending_restart FROM pg_settings WHERE lower(name) = lower(%s)"
 
 _COPYABLE = """
 SELECT datistemplate OR pg_has_role(datdba, 'USAGE') FROM pg_database
@@ -153,6 +213,10 @@ class ServerChanges:
 
         self.carried: Mapping[str, str] = {}
         """What the user's database that ours are copies of sets for its sessions: copies do not bring that along."""
+
+    @property
+    def restart_command(self) -> RestartCommand | None:
+        return self._ledger.restart
 
     @property
     def databases(self) -> Sequence[str]:
@@ -230,6 +294,81 @@ class ServerChanges:
         for name in gone:
             del self._set[name]
 
+    def restart(self, levels: Mapping[str, str]) -> Facts:
+        """Restart the server, until it answers with these settings in force; returns what it is then.
+
+        Raises `ClusterError` for a server that does not start with them, once it runs again as it was before.
+        `BenchError`, which ends a run, is for a command that fails or restarts nothing, for another server, and for a
+        setting that something overrides.
+        """
+        failed, anew = self._restarted()
+        if anew is None:
+            revive(self._sql, self._ledger)
+            self._require_same()
+            listed = ", ".join(f"{name} = {value}" for name, value in levels.items())
+            raise ClusterError(
+                f"the server did not start{' with ' * bool(listed)}{listed}: {failed or 'it does not answer'}"
+            )
+        if failed or not anew:
+            command = self._ledger.restart
+            why = failed or f'"{command and command.text}" has not restarted the server at {self._ledger.place}'
+            raise BenchError(why, "try the command by hand; --restart-limit gives it more time")
+        found = self._require_same()
+        if self._sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)]:  # the one that we had ended with our session
+            raise BenchError(f"another pgassay is attached to the server at {self._ledger.place}", "wait for its end")
+        for name, value in levels.items():
+            setting = scopes.row(self._sql, name).setting
+            if not same(value, setting) and versions.AUTOMATIC_SETTINGS.get(setting.name) != value.strip():
+                raise BenchError(
+                    f"{setting.name} is {scopes.shown(self._sql, name)} after the restart, not {value}:"
+                    f" {self._overridden(name)}",
+                    "set it there, or leave it out of the study",
+                )
+        return found
+
+    def _restarted(self) -> tuple[str, bool | None]:
+        """Run the command; returns why it failed, and whether the server has been restarted: None while it is down."""
+        command = self._ledger.restart
+        assert command is not None
+        ((before,),) = self._sql.query(_STARTED)
+        self._sql.close()  # a smart shutdown would wait for us
+        failed, anew = "", None
+        try:
+            deadline = time.monotonic() + command.limit_s
+            try:
+                command.run(self._ledger.note)
+            except BenchError as error:
+                failed, deadline = error.message, 0.0
+            while True:
+                with suppress(QueryError):
+                    anew = None
+                    anew = self._sql.query(_STARTED) != [(before,)]
+                if anew or time.monotonic() >= deadline:
+                    return failed, anew
+                self._pause(_RESTART_LOOK_S)
+        except KeyboardInterrupt:
+            revive(self._sql, self._ledger)  # what is cleaned up next takes a server
+            raise
+
+    def _require_same(self) -> Facts:
+        """Raise `BenchError` where another server answers, or a standby: on it nothing may be changed."""
+        found = about.ask(self._sql)
+        if found.system != self._facts.system or found.standby:
+            what = "is a standby now" if found.system == self._facts.system else "is another one now"
+            raise BenchError(
+                f"the server at {self._ledger.place} {what} (system identifier {found.system}, and it was"
+                f" {self._facts.system}): nothing is changed there",
+                "what is owed is kept on this machine; once the first one is there again: pgassay doctor --repair",
+            )
+        return found
+
+    def _overridden(self, name: str) -> str:
+        ((source, file, line, pending),) = self._sql.query(_SOURCE, [name])
+        if pending:
+            return "it still waits for a restart"
+        where = f" {file}, line {line}" if file else ""
+        return f"it comes from the {source}{where}"
+
     def set_before(self, name: str) -> str | None:
         """What ALTER SYSTEM has set, as typed then where the server tells; None where it has set nothing."""
         try:
@@ -243,39 +382,58 @@ class ServerChanges:
 
         Raises `BenchError` for what the server refuses: it stays owed.
         """
-        done: list[str] = []
-        try:
-            done += self._settings_back()
-            for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
-                if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
-                    self.drop_database(name)
-                    done.append(f'database "{name}"')
-        except QueryError as error:
-            raise still_owed(self._ledger.place, error.message) from None
+        for left in reversed(range(1 if self._ledger.restart is None else _TRIES)):
+            try:
+                done = self._all_back()
+                break
+            except QueryError as error:
+                if not left:
+                    raise still_owed(self._ledger.place, error.message) from None
         self._databases.clear()
         self._set.clear()
         self._ledger.clear()
         return tuple(done)
 
+    def _all_back(self) -> list[str]:
+        done = [*revive(self._sql, self._ledger)]
+        if self._ledger.restart is not None:
+            self._require_same()
+        done += self._settings_back()
+        for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
+            if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
+                self.drop_database(name)
+                done.append(f'database "{name}"')
+        return done
+
     def _settings_back(self) -> list[str]:
-        debts = [debt for debt in self._ledger.owed() if debt.kind == SETTING]
-        if debts:
+        before, ours = self._ledger.before()
+        if before:
             self._reload()  # a lab may have died before its own, and what is not read yet is not shown
-        before = {debt.name: debt.before for debt in reversed(debts)}  # of several the first knows
         done = []
         for name, value in before.items():
             now = self.set_before(name)
-            ours = {canonical(debt.after or "") for debt in debts if debt.name == name}
             if now == value:
                 continue
-            if now is not None and canonical(now) not in ours:
+            if now is not None and canonical(now) not in map(canonical, ours[name]):
                 done.append(f"nothing of {name}, which somebody has set to {now} since")
                 continue
             self._restore(name, value)
             done.append(f"{name} of the server" if value is None else f"{name} = {value} of the server")
         if done:
             self._reload()
+        if self._ledger.restart is not None and self._pending(before):
+            failed, anew = self._restarted()
+            if anew is None:
+                revive(self._sql, self._ledger)
+            self._require_same()
+            if waiting := self._pending(before):
+                raise still_owed(self._ledger.place, f"without a restart {waiting} stays as it is: {failed}")
+            done.append("the server, by a restart")
         return done
+
+    def _pending(self, names: Iterable[str]) -> str:
+        rows = self._sql.query(_PENDING, [[name.lower() for name in names]])
+        return ", ".join(str(name) for (name,) in rows)
 
     def _restore(self, name: str, value: str | None) -> None:
         require_name(name)
@@ -290,6 +448,38 @@ class ServerChanges:
                 return
             self._pause(_POLL_S)
         raise QueryError(f"the server has not read its configuration {_RELOAD_S:.0f} s after pg_reload_conf()")
+
+
+def revive(sql: Sql, ledger: AttachedLedger) -> tuple[str, ...]:
+    """Have a server answer that may be restarted, whatever a lab has begun; one that is down gets its file back first.
+
+    Nothing where it answers, or may not be restarted; returns what was done. Raises `BenchError` where it stays down,
+    with what helps.
+    """
+    command = ledger.restart
+    if command is None:
+        return ()
+    for pid, started_ticks in ledger.commands():
+        restarts.wait_for_end(pid, started_ticks, command.limit_s)
+        restarts.end(pid, started_ticks)
+    if restarts.answers(ledger.endpoint, command.limit_s, down=False):
+        return ()
+    sql.close()
+    before, ours = ledger.before()
+    hint = "look into its log, start it, then: pgassay doctor --repair"
+    if before:
+        try:
+            restarts.put_file_back(ledger.data, ledger.system, before, ours)
+        except (OSError, PgassayError):
+            hint = restarts.by_hand(ledger.data, before, command)
+    failed = ""
+    try:
+        command.run(ledger.note)
+    except BenchError as error:
+        failed = error.message
+    if not restarts.answers(ledger.endpoint, command.limit_s, down=not failed):
+        raise BenchError(f"the server at {ledger.place} is down: {failed or 'it does not answer'}", hint)
+    return ("the server, which was down",)
 
 
 def _require_ours(name: str) -> None:

@@ -32,6 +32,9 @@ class Sql(Protocol):
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement; raises `QueryError`."""
 
+    def close(self) -> None:
+        """The next statement connects anew."""
+
 
 @dataclass(frozen=True)
 class Facts:

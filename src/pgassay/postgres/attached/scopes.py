@@ -2,10 +2,11 @@
 
 `user` and `superuser` settings go with a database of ours (ALTER DATABASE … SET); `sighup` ones, and those that hold
 for a whole session, go to the server by ALTER SYSTEM and a reload, and are put back. `postmaster` ones need a restart,
-which is not ours to make. See the manual, "pg_settings". What the user's own data depend on is never touched.
+which is ours to make only by a command of the user's. See the manual, "pg_settings". What the user's own data depend on
+is never touched.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -27,17 +28,34 @@ class Scope(StrEnum):
 
     DATABASE = "database"
     SYSTEM = "system"
+    RESTART = "restart"
+    """As SYSTEM, and in force after a restart."""
     HELD = "held"
     """It has this value already, so nothing is set."""
 
 
 NEVER: Mapping[str, str] = {
     **dict.fromkeys(
-        ("fsync", "full_page_writes", "zero_damaged_pages", "ignore_checksum_failure", "data_sync_retry"),
+        (
+            "fsync",
+            "full_page_writes",
+            "zero_damaged_pages",
+            "ignore_checksum_failure",
+            "data_sync_retry",
+            "track_commit_timestamp",
+        ),
         "the data of everybody on that server depend on it",
     ),
     **dict.fromkeys(
-        ("wal_keep_size", "max_slot_wal_keep_size", "idle_replication_slot_timeout", "synchronous_standby_names"),
+        (
+            "wal_keep_size",
+            "max_slot_wal_keep_size",
+            "idle_replication_slot_timeout",
+            "synchronous_standby_names",
+            "wal_level",
+            "max_wal_senders",
+            "max_replication_slots",
+        ),
         "other servers depend on it",
     ),
     **dict.fromkeys(
@@ -85,12 +103,15 @@ def row(sql: Sql, name: str) -> Row:
     return Row(Setting(*own), least, most, words)
 
 
-def scope_of(sql: Sql, facts: Facts, name: str, value: str) -> Scope:
-    """Where this value would be set; raises `SettingError` where it cannot be, with the reason."""
+def scope_of(sql: Sql, facts: Facts, name: str, value: str, *, restarts: bool = False) -> Scope:
+    """Where this value would be set; raises `SettingError` where it cannot be, with the reason.
+
+    With `restarts` what is in force may be the level of the trial before: so it is set again, though it is the same.
+    """
     found = row(sql, name)
     setting = found.setting
-    if same(value, setting) and setting.source not in _OF_CONNECTION:
-        return Scope.HELD
+    outside = setting.source in ("command line", "environment variable")
+    held = same(value, setting) and setting.source not in _OF_CONNECTION
     never = NEVER.get(setting.name) or (
         _OTHERS
         if (
@@ -100,6 +121,9 @@ def scope_of(sql: Sql, facts: Facts, name: str, value: str) -> Scope:
         )
         else ""
     )
+    restarts = restarts and setting.context == "postmaster" and not (never or outside)
+    if held and not restarts:
+        return Scope.HELD
     if never:
         raise SettingError(f"{setting.name} is not changed on a server that is not ours: {never}")
     if setting.context in _SESSION:
@@ -112,19 +136,18 @@ def scope_of(sql: Sql, facts: Facts, name: str, value: str) -> Scope:
         except QueryError as error:
             raise _refused(setting.name, value, error.message) from None
         return Scope.DATABASE
-    if setting.context not in _RELOADED:
-        now = shown(sql, setting.name)
-        how = (
-            "takes a restart, which is not ours to make"
-            if setting.context == "postmaster"
-            else "cannot be changed at all"
+    if setting.context == "postmaster" and not (restarts or outside):
+        raise SettingError(
+            f"{setting.name} takes a restart, which is not ours to make (it is {shown(sql, setting.name)})",
+            "leave it out, or say how the server is restarted: --restart-command",
         )
-        raise SettingError(f"{setting.name} {how} (it is {now})")
+    if setting.context not in (*_RELOADED, "postmaster"):
+        raise SettingError(f"{setting.name} cannot be changed at all (it is {shown(sql, setting.name)})")
     _require_value(found, value)
     require_system(sql, facts, setting.name)
-    if setting.source in ("command line", "environment variable"):
+    if outside:
         raise SettingError(f"{setting.name} is given on the server's command line, which goes before ALTER SYSTEM")
-    return Scope.SYSTEM
+    return Scope.RESTART if restarts else Scope.SYSTEM
 
 
 def shown(sql: Sql, name: str) -> str:
@@ -156,13 +179,13 @@ def require_system(sql: Sql, facts: Facts, name: str) -> None:
         )
 
 
-def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Scope]:
-    """The scope of each setting; raises `SettingError` with the reason of every one that cannot be set."""
+def check(sql: Sql, facts: Facts, values: Mapping[str, str], *, restarts: bool = False) -> Mapping[str, Scope]:
+    """The way of each setting; raises `SettingError` with the reason of every one that cannot be set."""
     scopes: dict[str, Scope] = {}
     failed: list[BenchError] = []
     for name, value in values.items():
         try:
-            scopes[name] = scope_of(sql, facts, name, value)
+            scopes[name] = scope_of(sql, facts, name, value, restarts=restarts)
         except NotSettableError:
             raise
         except SettingError as error:
@@ -172,6 +195,21 @@ def check(sql: Sql, facts: Facts, values: Mapping[str, str]) -> Mapping[str, Sco
     if failed:
         raise SettingError("; ".join(each.message for each in failed), _SET_HINT)
     return scopes
+
+
+_AS_ON_STANDBYS = ("max_connections", "max_worker_processes", "max_prepared_transactions", "max_locks_per_transaction")
+"""See the manual, "Hot Standby", Administrator's Overview."""
+
+
+def raised_above_standbys(sql: Sql, levels: Iterable[Mapping[str, str]]) -> Sequence[str]:
+    """Settings with more in any of the levels than the server has, while standbys stream that may not have less."""
+    if not sql.query("SELECT 1 FROM pg_stat_replication LIMIT 1"):
+        return []
+    most = dict.fromkeys(_AS_ON_STANDBYS, 0)
+    for values in levels:
+        given = {name.lower(): int(value) for name, value in values.items() if value.isdecimal()}
+        most = {name: max(least, given.get(name, 0)) for name, least in most.items()}
+    return [name for name, value in most.items() if value > int(shown(sql, name))]
 
 
 def _require_value(found: Row, value: str) -> None:

@@ -1,9 +1,10 @@
 """A server that is not ours, seen by the lab as if it were a cluster for each clone: databases stand for clusters.
 
 To start one is to set its settings: those of a session on its database, the others for the whole server by ALTER SYSTEM
-and a reload. To stop it is to put the latter back. The server itself is never started, stopped, signalled or read by
-its files. Its drive has clones that are databases, each a copy of one that we made (CREATE DATABASE); nothing of them
-outlives the run, since a server that somebody works on is no place to keep snapshots.
+and a reload, or a restart by the user's command. To stop it is to put the latter back. The server itself is never
+started, stopped, signalled or read by its files otherwise. Its drive has clones that are databases, each a copy of one
+that we made (CREATE DATABASE); nothing of them outlives the run, since a server that somebody works on is no place to
+keep snapshots.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -197,19 +198,23 @@ class AttachedInstallation:
         listening: Listening | None = None,
         crashed: Path | None = None,
     ) -> AttachedServer:
-        """Set the settings, of this database and of the server. Raises `SettingError`, `QueryError`, and `BenchError`
-        where other clients have come."""
+        """Set the settings, of this database and of the server, which is restarted if it may be: every trial begins so.
+
+        Raises `SettingError`, `QueryError`, `BenchError` where other clients have come, and as `ServerChanges.restart`.
+        """
         self.require_alone()
-        found = scopes.check(self.sql, self.facts, settings)
-        mine, servers = (
-            {n: v for n, v in settings.items() if found[n] is scope} for scope in (Scope.DATABASE, Scope.SYSTEM)
+        found = self._scopes(settings)
+        mine, servers, restarted = (
+            {n: v for n, v in settings.items() if found[n] is scope}
+            for scope in (Scope.DATABASE, Scope.SYSTEM, Scope.RESTART)
         )
         carried = {name.lower() for name in self.changes.carried}
         mine |= {n: v for n, v in settings.items() if found[n] is Scope.HELD and n.lower() in carried}
         self.changes.set_of_database(directory.name, mine)
-        self.changes.set_system(servers)
+        self.changes.set_system(servers | restarted)
+        now = self.facts if self.changes.restart_command is None else self.changes.restart(restarted)
         endpoint = replace(self.endpoint, database=directory.name)
-        return AttachedServer(endpoint, self.facts, self.changes)
+        return AttachedServer(endpoint, now, self.changes)
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         scopes.row(self.sql, name)
@@ -217,7 +222,10 @@ class AttachedInstallation:
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise `SettingError` for what cannot be varied on this server, each with its reason."""
-        scopes.check(self.sql, self.facts, values)
+        self._scopes(values)
+
+    def _scopes(self, values: Mapping[str, str]) -> Mapping[str, Scope]:
+        return scopes.check(self.sql, self.facts, values, restarts=self.changes.restart_command is not None)
 
     def require_network(self) -> None:
         """Raise `UsageError`: a load's program runs here, and reaches the server as we do."""

@@ -80,12 +80,14 @@ class Watch:
     """Looks once a second at companions, strangers and slots; implements `bench.probe.Reader`."""
 
     sql: Session
-    """Of its own."""
+    """Of its own, in a database of ours: for the first session it would be another client."""
     clock: Clock
     companions: Companions
     ours: Callable[[], Sequence[str]]
     """The databases that are ours now."""
     limit_bytes: int
+    pid: int = 0
+    """Of our first session's backend, which is in a database of the user's."""
     meters: Mapping[str, tuple[Meter, ...]] = field(
         default_factory=lambda: {
             SOURCE: (
@@ -108,7 +110,8 @@ class Watch:
         """See `bench.probe.Reader`. Where a slot holds back too much WAL the load's sessions are ended."""
         values: dict[str, float | None] = dict.fromkeys(meter.name for meter in self.meters[SOURCE])
         try:
-            everyone = facts.others(self.sql, self.ours(), patience_s=0.0)
+            there = facts.others(self.sql, self.ours(), patience_s=0.0)
+            everyone = [each for each in there if each.pid != self.pid]
             mine = [each for each in everyone if each in self.companions]
             self.strangers |= {each.pid: each for each in everyone if each not in self.companions}
             self._counted["looks"] += 1
