@@ -94,6 +94,26 @@ def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
     assert found == Window(10, server.instrument.executed([2]))
 
 
+class StillEnding(FakeServer):
+    """A session of ours from before the load writes its counts meanwhile."""
+
+    looks = 0
+    instrument = FakeInstrument()
+
+    def processes(self) -> frozenset[int]:
+        self.looks += 1
+        if self.looks == 2:
+            self.instrument.end(5e6)
+            self.instrument.end(1000.0)
+        return frozenset({1, 7} if self.looks == 1 else {7})
+
+
+def test_a_process_that_ends_in_a_window_and_did_not_begin_in_it_is_no_part(tmp_path: Path) -> None:
+    server = StillEnding.__new__(StillEnding)
+    _, found = counted.window(server.instrument, server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))
+    assert found == Window(10, server.instrument.executed([2]))
+
+
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
