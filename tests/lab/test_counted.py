@@ -15,7 +15,7 @@ from pgassay.lab import counted
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.settings import settings_of
-from pgassay.lab.site import Site
+from pgassay.lab.site import ServerAccess, Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.counts import FILE, CountsRecord, decode, encode
 from pgassay.study.responses import Better, Response, Status
@@ -136,6 +136,13 @@ def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
     with pytest.raises(UsageError, match="no Valgrind"):
         counted.require(there)
     counted.require(resolve(arm_with(load__driver="pgbench").study, lacking).arms[0])
+
+
+def test_a_server_that_runs_already_is_refused() -> None:
+    arm = arm_with(load__driver="pgbench", **COUNTED)
+    attached = replace(arm.site, server=ServerAccess(ours=False))
+    with pytest.raises(UsageError, match="runs already cannot be counted"):
+        counted.require(resolve(arm.study, attached).arms[0])
 
 
 def test_nothing_begins_by_a_clock_and_nothing_is_compiled_meanwhile() -> None:
