@@ -1,9 +1,15 @@
 """Callgrind's files: what a process executed, by function, less what exchanged bytes with the client."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from pgassay import children
 from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL
-from pgassay.count.valgrind import parse
+from pgassay.count.valgrind import Valgrind, parse
+from pgassay.testing import real
 
 FILE = """\
 # callgrind format
@@ -108,3 +114,19 @@ def test_a_process_is_known_by_its_main_function(main: str, kind: str) -> None:
 def test_a_file_that_was_cut_short_or_is_another_is_refused(text: str) -> None:
     with pytest.raises((ValueError, LookupError)):
         parse(text.splitlines())
+
+
+FILLING = "import ctypes; b = ctypes.create_string_buffer(65536); [ctypes.memset(b, 0, 65536) for _ in range({})]"
+
+
+@pytest.mark.system
+@pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
+def test_an_instruction_that_repeats_itself_is_not_counted_for_each_byte(tmp_path: Path) -> None:
+    def filling(times: int) -> float:
+        instrument = Valgrind(real.runner(), tmp_path, None)
+        words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", FILLING.format(times)]
+        subprocess.run(words, check=True, timeout=300)
+        (found,) = instrument.executed(instrument.ended())
+        return found.instructions
+
+    assert filling(300) - filling(0) < 300 * 65536 / 4

@@ -15,7 +15,7 @@ from pgassay.lab import counted
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.settings import settings_of
-from pgassay.lab.site import Site
+from pgassay.lab.site import ServerAccess, Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.counts import FILE, CountsRecord, decode, encode
 from pgassay.study.responses import Better, Response, Status
@@ -94,6 +94,26 @@ def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
     assert found == Window(10, server.instrument.executed([2]))
 
 
+class StillEnding(FakeServer):
+    """A session of ours from before the load writes its counts meanwhile."""
+
+    looks = 0
+    instrument = FakeInstrument()
+
+    def processes(self) -> frozenset[int]:
+        self.looks += 1
+        if self.looks == 2:
+            self.instrument.end(5e6)
+            self.instrument.end(1000.0)
+        return frozenset({1, 7} if self.looks == 1 else {7})
+
+
+def test_a_process_that_ends_in_a_window_and_did_not_begin_in_it_is_no_part(tmp_path: Path) -> None:
+    server = StillEnding.__new__(StillEnding)
+    _, found = counted.window(server.instrument, server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))
+    assert found == Window(10, server.instrument.executed([2]))
+
+
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
@@ -116,6 +136,13 @@ def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
     with pytest.raises(UsageError, match="no Valgrind"):
         counted.require(there)
     counted.require(resolve(arm_with(load__driver="pgbench").study, lacking).arms[0])
+
+
+def test_a_server_that_runs_already_is_refused() -> None:
+    arm = arm_with(load__driver="pgbench", **COUNTED)
+    attached = replace(arm.site, server=ServerAccess(ours=False))
+    with pytest.raises(UsageError, match="runs already cannot be counted"):
+        counted.require(resolve(arm.study, attached).arms[0])
 
 
 def test_nothing_begins_by_a_clock_and_nothing_is_compiled_meanwhile() -> None:

@@ -5,6 +5,7 @@ import pytest
 from pgassay.bench.load import Tools
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.counted import require_countable
 from pgassay.load import drivers
 from pgassay.plugins import PluginError
 from tests.load.loads import fake_tools
@@ -84,3 +85,13 @@ def test_a_broken_one_stops_only_who_asks_for_it(install: Install) -> None:
     assert drivers.options_of({"clients": "4"}).connections == 4
     with pytest.raises(PluginError, match="pg-broken"):
         drivers.find("broken")
+
+
+def test_it_is_counted_only_where_it_says_that_it_can_be(tools: Tools) -> None:
+    with pytest.raises(UsageError, match='the load "queue" cannot be counted') as caught:
+        require_countable({"load": {"driver": "queue"}})
+    assert "pgbench" in str(caught.value.hint)
+    assert "queue" not in str(caught.value.hint)
+    require_countable({"load": {"driver": "pgbench"}})
+    with pytest.raises(UsageError, match=r'"load\.count" is not an option of the load "queue"'):
+        drivers.options_of({"driver": "queue", "count": "on"})

@@ -1,13 +1,18 @@
 """Which functions make the difference: the largest first, with intervals, and whether they are called more often."""
 
+import csv
+import io
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pgassay.cli import main
 from pgassay.record.counts import FILE, CountsRecord, counts, encode
+from pgassay.report.contents import CSV_HEAD
 from pgassay.report.findings import Findings
-from pgassay.report.functions import SECTION, Function, largest
+from pgassay.report.functions import NAME, SECTION, Function, largest
 from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables
 
@@ -40,7 +45,7 @@ def with_counts(place: Path) -> Findings:
         ((50.0, 1.0), (10.0, 1.0), "cheaper per call"),
         ((50.0, 1.0), (200.0, 2.0), "called 2 times as often, dearer per call"),
         ((50.0, 0.0), (60.0, 0.0), ""),
-        ((50.0, 1.0), (50.0, 1.0), "cheaper per call"),
+        ((50.0, 1.0), (50.0, 1.0), ""),
     ],
 )
 def test_more_calls_are_told_from_dearer_calls(
@@ -76,3 +81,34 @@ def test_counts_that_are_damaged_are_named(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", kept={FILE: b'{"format": 1}'})
     with pytest.raises(Exception, match=FILE):
         counts(run, 2)
+
+
+def test_show_prints_the_functions_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(with_counts(tmp_path).run.path)
+    assert main(["show", path, "--functions"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].startswith(SECTION.title)
+    assert "compress" in lines[5 if "function" in lines[4] else 6]
+    assert main(["show", path, "--functions", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found.keys() == {"format", NAME}
+    assert found[NAME][0]["function"] == "compress"
+    assert main(["show", path, "--functions", "--csv"]) == 0
+    head, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
+    assert tuple(head) == CSV_HEAD
+    assert {row[0] for row in rows} == {NAME}
+    assert main(["show", path, "--functions", "--quiet"]) == 2
+
+
+def test_functions_of_a_run_that_counted_nothing_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["show", str(make_run(tmp_path / "run").path), "--functions"]) == 2
+    assert "has no counts" in capsys.readouterr().err
+
+
+def test_a_difference_that_is_not_told_from_none_has_no_reason(tmp_path: Path) -> None:
+    findings = with_counts(tmp_path)
+    whys = {(each["function"], each["treatment"]): each["why"] for each in plain(findings)[NAME]}
+    assert whys["compress", "table.fillfactor=75"] == "new"
+    assert whys["hash_search", "table.fillfactor=50"] == ""

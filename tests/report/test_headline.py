@@ -98,3 +98,20 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 )
 def test_the_line_of_facts_counts_one_client(size: str, said: str) -> None:
     assert said in headline.Facts(["15.18"], "here", "2026-01-02", {"clients": size}, 4.0, 5, 10, 0).line
+
+
+@pytest.mark.parametrize("images", [1.84, 0.001])
+def test_a_count_names_the_full_page_images_that_it_depends_on(tmp_path: Path, images: float) -> None:
+    counted, name = Findings(make_run(tmp_path / "run")), "full_page_images_per_transaction"
+    counted.trials = tuple(
+        replace(
+            each,
+            responses={**each.responses, name: images * (1 + each.block / 400)},
+            regime={**each.regime, "counted": "a fake"},
+        )
+        for each in counted.trials
+    )
+    _, *others = headline.headline_of(counted).sentences
+    said = "of the first transactions after a checkpoint each writes 1.84 to 1.88 full-page images"
+    assert others[0].startswith(said if images > 1 else "time depends on waiting")
+    assert any("not counted" in each for each in others)

@@ -22,6 +22,7 @@ from pgassay.cli._runs import (
     status,
     weighed,
 )
+from pgassay.cli.parser import excluded
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
@@ -37,15 +38,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_form_options(parser, csv=True)
     add_weigh_option(parser)
     add_check_option(parser)
+    parser.add_argument(
+        "--functions", action="store_true", help="only the functions that make the difference, where --count counted"
+    )
     parser.add_argument("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print what was found; returns the exit status. Raises `RecordError`, `UsageError`."""
     compares = arguments.by_host or len(arguments.runs) > 1
-    for option in ("csv", "quiet", "weigh", "check") if compares else ():
+    for option in ("csv", "quiet", "weigh", "check", "functions") if compares else ():
         if getattr(arguments, option):
             raise UsageError(f"--{option} is for the answer of one run", "leave it out, or name one run")
+    if arguments.functions and arguments.quiet:
+        raise excluded("--functions", "--quiet")
     if arguments.by_host and len(arguments.runs) > 1:
         raise UsageError("--by-host is for one run", "leave it out, or name one run of a fleet")
     runs = arguments.runs or [last_run()]
@@ -54,17 +60,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(path: Path, arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
+    from pgassay.report import functions
     from pgassay.report.contents import document, write_csv
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
+    from pgassay.report.text import render
 
     with paused():
         findings = Findings(Run.open(path, leave_out=True), weigh=weighed(arguments))
         require(arguments, findings.limits)
+        only = functions.NAME if arguments.functions else ""
+        if only and not functions.SECTION.blocks(findings):
+            raise UsageError(f'run "{path}" has no counts of two treatments', "run and compare count with --count")
         if arguments.csv:
-            write_csv(findings, sys.stdout)
+            write_csv(findings, sys.stdout, only)
+        elif arguments.json:
+            print(to_json(document(findings, only)))
         else:
-            print(to_json(document(findings)) + "\n" if arguments.json else shown(findings, arguments), end="")
+            print(render(findings, only) if only else shown(findings, arguments), end="")
     return status(findings, check=arguments.check)
 
 

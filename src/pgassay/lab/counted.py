@@ -45,13 +45,13 @@ class Window:
 def window(
     instrument: Instrument, server: Server, clock: Clock, play: Callable[[], LoadResult]
 ) -> tuple[LoadResult, Window]:
-    """Play a load and count it; returns when its processes have ended."""
+    """Play a load and count it; returns when its processes have ended. Processes that were there before are no part."""
     there, counted = server.processes(), instrument.ended()
     result = play()
     deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
     while server.processes() - there and clock.monotonic_ns() < deadline_ns:
         clock.sleep(_POLL_S)
-    return result, Window(result.transactions, instrument.executed(instrument.ended() - counted))
+    return result, Window(result.transactions, instrument.executed(instrument.ended() - counted - there))
 
 
 def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecord | None:

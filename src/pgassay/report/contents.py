@@ -85,8 +85,8 @@ _BEFORE = trials.SECTION.name
 """Where a section of another package comes that does not say behind which."""
 
 
-def sections() -> tuple[Section, ...]:
-    """All sections in order, those of other packages among them."""
+def sections(only: str = "") -> tuple[Section, ...]:
+    """All sections in order, those of other packages among them, or `only` the one of this name."""
     found = plugins.load(plugins.Group.SECTIONS, Section, [each.name for each in SECTIONS])
     order = list(SECTIONS)
     for each in found.objects.values():
@@ -97,7 +97,7 @@ def sections() -> tuple[Section, ...]:
         reasons = tuple(error.message for error in found.broken)
         missing = Section("missing", "Sections that are missing", lambda _: (Sentences(reasons),))
         order.insert([other.name for other in order].index(_BEFORE), missing)
-    return tuple(order)
+    return tuple(each for each in order if only in ("", each.name))
 
 
 def headline_instead(sentences: Sequence[str]) -> Section:
@@ -128,14 +128,14 @@ FORMAT = 1
 CSV_HEAD = ("section", "table", "row", "column", "value")
 
 
-def document(findings: "Findings") -> dict[str, Any]:
-    """What `--json` prints, before it is encoded: all sections' parts, by key.
+def document(findings: "Findings", only: str = "") -> dict[str, Any]:
+    """What `--json` prints, before it is encoded: all sections' parts, or `only` those of one, by key.
 
     Values may be dataclasses, numpy's numbers, NaN: see `json_values`. Raises `UsageError` where two sections have the
     same key for what are no mappings.
     """
     found: dict[str, Any] = {"format": FORMAT}
-    for section in sections():
+    for section in sections(only):
         _join(found, section.plain(findings), section.name)
     return found
 
@@ -152,11 +152,11 @@ def _join(whole: dict[str, Any], part: Mapping[str, object], name: str) -> None:
             whole[key] = value
 
 
-def write_csv(findings: "Findings", file: TextIO) -> None:
-    """Every table of the report, a line a cell and as a reader sees it; `row` is a row's first cell."""
+def write_csv(findings: "Findings", file: TextIO, only: str = "") -> None:
+    """Every table of the report or of one section, a line a cell and as a reader sees it; `row` is its first cell."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(CSV_HEAD)
-    for section in sections():
+    for section in sections(only):
         tables = (block for block in flat(section.shown(findings, Surface.PAGE)) if isinstance(block, Table))
         for table in tables:
             for row in table.rows:

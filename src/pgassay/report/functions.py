@@ -42,12 +42,12 @@ class Function:
     def why(self) -> str:
         """Whether it is called more often or executes more in each call; empty where its calls are not known."""
         (own, calls), (own_after, calls_after) = self.before, self.after
-        if max(calls, calls_after) < _CALLED:
+        if max(calls, calls_after) < _CALLED or own_after == own:
             return ""
         if calls < _CALLED or calls_after < _CALLED:
             return "new" if calls < _CALLED else "gone"
         by_calls = (calls_after - calls) * own / calls
-        share = by_calls / (own_after - own) if own_after != own else 0.0
+        share = by_calls / (own_after - own)
         often = f"called {calls_after / calls:.3g} times as often"
         each = "dearer per call" if own_after / calls_after > own / calls else "cheaper per call"
         return often if share >= _MOSTLY else each if abs(share) <= 1 - _MOSTLY else f"{often}, {each}"
@@ -85,23 +85,24 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             for function in largest(of[findings.baseline], of[treatment]):
                 effect = _effect(findings, trials, known, function.name, treatment)
                 share = effect.estimate / whole if whole else None
+                why = "" if effect.low <= 0.0 <= effect.high else function.why
                 rows.append(
                     (
                         function.name,
                         *(words.number(own) for own, _ in (function.before, function.after)),
                         words.interval(effect.estimate, effect.low, effect.high, Scale.DIFFERENCE, _OWN),
                         words.share(share),
-                        function.why,
+                        why,
                     )
                 )
                 where = {"treatment": treatment, "condition": place.condition, "covariate": place.covariate}
                 ends = {"difference": effect.estimate, "low": effect.low, "high": effect.high}
                 calls = {"calls": function.after[1], "baseline_calls": function.before[1]}
-                plain.append({**where, "function": function.name, **ends, **calls, "share": share, "why": function.why})
+                plain.append({**where, "function": function.name, **ends, **calls, "share": share, "why": why})
             head = ("function", findings.baseline, treatment, "difference", "of all", "")
-            yield Table(head, rows, words.place(*place), _NOTES, name="functions")
+            yield Table(head, rows, words.place(*place), _NOTES, name=NAME)
     yield Brief("own instructions of each function for a transaction, and what makes the difference")
-    yield Values({"functions": plain})
+    yield Values({NAME: plain})
 
 
 _OWN = Response("own_instructions", "own instructions, per transaction", "count", Better.LOWER, Scale.DIFFERENCE, True)
@@ -128,4 +129,5 @@ def _effect(
     return next(each for each in effects if each.treatment == treatment)
 
 
-SECTION = Section("functions", "Where the instructions go", _describe, secondary=True, link="Functions")
+NAME = "functions"
+SECTION = Section(NAME, "Where the instructions go", _describe, secondary=True, link="Functions")

@@ -63,6 +63,8 @@ _BEFORE = ("scale", "table of", "file of")
 _MANY = 0.1
 """A larger share of discarded trials is named."""
 _LISTED_MAX, _CURVES_MAX = 3, 2
+_FEW_IMAGES = 0.01
+"""In a transaction; a load that writes fewer has no part in it that depends on the checkpoint."""
 _NOT_TIMED = "time depends on waiting, caches and contention, which are not counted"
 
 
@@ -104,7 +106,8 @@ def headline_of(findings: "Findings") -> Headline:
         found = statements.with_sentence(headline(findings.once(case_of)), findings)
         if any(COUNTED in trial.regime for trial in findings.trials):
             first, *others = found.sentences
-            found = replace(found, sentences=(first, _NOT_TIMED, *others), rest=(_NOT_TIMED, *found.rest))
+            limits = [*_images(findings), _NOT_TIMED]
+            found = replace(found, sentences=(first, *limits, *others), rest=(*limits, *found.rest))
     else:
         found = of_curves(findings)
     if cuts is None:
@@ -112,6 +115,21 @@ def headline_of(findings: "Findings") -> Headline:
     # No badges: they would stand before what power cuts did, and are about the rest alone.
     first, *others = found.sentences
     return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others))
+
+
+def _images(findings: "Findings") -> Iterator[str]:
+    """How many full-page images a count has in it: a page's first change after a checkpoint writes one, others do not.
+
+    So a longer window has fewer for each transaction, and another difference.
+    """
+    name = "full_page_images_per_transaction"
+    valid = [trial for trial in findings.trials if trial.status is Status.VALID and COUNTED in trial.regime]
+    images = [each for trial in valid if (each := trial.responses.get(name)) is not None]
+    if images and max(images) >= _FEW_IMAGES:
+        number, work = findings.study.fixed.get("load.transactions"), findings.work.name
+        first = f"of the first {number.typed} {work}s" if number is not None else f"of the first {work}s"
+        span = " to ".join(dict.fromkeys(map(rounded, (min(images), max(images)))))
+        yield f"{first} after a checkpoint each writes {span} full-page images; the difference changes with them"
 
 
 def case_of(findings: "Findings") -> Case:

@@ -30,9 +30,9 @@ _LEAST, _VERDICTS_LEAST = 2, 4
 """Items of a part that are shown as long as another part has more; of verdicts what is said once for all is one."""
 
 
-def render(findings: "Findings") -> str:
-    """The whole report, ending with a newline."""
-    return lines(_lines(findings))
+def render(findings: "Findings", only: str = "") -> str:
+    """The whole report, or `only` the section of this name, ending with a newline."""
+    return lines(_lines(findings, only))
 
 
 def headline(findings: "Findings") -> str:
@@ -141,11 +141,11 @@ def _verdicts(findings: "Findings") -> list[list[str]]:
     return [[*_wrapped(head), *_wrapped(text, _INDENT * 2)] for head, text in zip(heads, texts, strict=True)]
 
 
-def _lines(findings: "Findings") -> Iterator[str]:
+def _lines(findings: "Findings", only: str) -> Iterator[str]:
     yield findings.study.title
     yield findings.study.question
     missing: list[str] = []
-    for section in contents.sections():
+    for section in contents.sections(only):
         found = arranged(section.shown(findings, Surface.TERMINAL))
         missing += [f"{section.title}: {each}" for each in found.missing]
         said = [line for place, block in enumerate(found.blocks) for line in _block(block, first=not place)]
