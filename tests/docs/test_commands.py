@@ -69,6 +69,7 @@ ONLY_PARSED = {
     "rerun CAPSULE": "runs a study for minutes: tests/cli/test_rerun.py and tests/system/test_capsules.py",
     "rerun FILE": "the same",
     "fleet worker": "works until its scheduler is gone: tests/fleet/test_dask.py",
+    "show RUN --functions": "needs a run that counted: tests/report/test_functions.py",
     "show RUN --by-host": "needs a run of a fleet: tests/report/test_environments.py",
     "serve": "serves until it is interrupted: tests/live/test_server.py",
     "resume RUN": "goes on with a run for minutes: tests/lab and tests/system",
