@@ -33,6 +33,7 @@ from pgassay.importing.reader import (
     Reading,
     member,
     number,
+    rate_sample,
     response,
 )
 from pgassay.record.values import Reason
@@ -144,7 +145,7 @@ def _course(text: str) -> tuple[Sample, ...]:
             rows.append((float(cells[0]), float(cells[column])))
         except (ValueError, IndexError):
             return ()
-    return tuple(Sample(round(at * _NS), round(at * _NS), "BenchBase", "tps", "1/s", value) for at, value in rows)
+    return tuple(rate_sample("BenchBase", at, value) for at, value in rows)
 
 
 def read_raw(place: str, file: ForeignFile) -> Reading | str:

@@ -43,6 +43,7 @@ from pgassay.importing.reader import (
     Reader,
     Reading,
     member,
+    rate_sample,
     read_each,
     response,
     unwrapped,
@@ -216,8 +217,7 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
         except (ValueError, TypeError):  # no time, or with a zone where another has none
             continue
         if value is not None and 0.0 < offset_s <= 60.0 * minutes:
-            at_ns = round(offset_s * 1e9)
-            found.append(Sample(at_ns, at_ns, "HammerDB", "tps", "1/s", value / 60.0))
+            found.append(rate_sample("HammerDB", offset_s, value / 60.0))
     return tuple(found)
 
 

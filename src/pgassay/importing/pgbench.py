@@ -22,6 +22,7 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
+    rate_sample,
     read_each,
     unwrapped,
 )
@@ -253,10 +254,7 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
 
 
 def _progress(text: str) -> tuple[Sample, ...]:
-    return tuple(
-        Sample(round(each.elapsed_s * _NS), round(each.elapsed_s * _NS), "pgbench", "tps", "1/s", each.tps)
-        for each in parse_progress(text)
-    )
+    return tuple(rate_sample("pgbench", each.elapsed_s, each.tps) for each in parse_progress(text))
 
 
 def _seconds(log: PgbenchLog) -> tuple[Sample, ...]:

@@ -127,6 +127,12 @@ def member(document: object, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def rate_sample(source: str, elapsed_s: float, tps: float) -> Sample:
+    """The rate of an interval that ended so long after the start, from which its wall time counts: none is reported."""
+    at_ns = round(elapsed_s * 1_000_000_000)
+    return Sample(at_ns, at_ns, source, "tps", "1/s", tps)
+
+
 def number(value: object) -> float | None:
     """A number of a JSON document; None for all else."""
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None

@@ -21,6 +21,7 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
+    rate_sample,
     read_each,
     response,
     unwrapped,
@@ -39,7 +40,6 @@ RESPONSES = (
     Response("latency_max_ms", "greatest latency", "ms", Better.LOWER),
     Response("ignored_errors_share", "share of transactions that failed", "share", Better.LOWER, Scale.DIFFERENCE),
 )
-_NS = 1_000_000_000
 
 
 class SysbenchReader(Reader):
@@ -161,7 +161,4 @@ def _statements(totals: summary.Totals) -> str:
 
 def _series(text: str) -> tuple[Sample, ...]:
     """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
-    return tuple(
-        Sample(each.elapsed_s * _NS, each.elapsed_s * _NS, "sysbench", "tps", "1/s", each.tps)
-        for each in summary.parse_seconds(text)
-    )
+    return tuple(rate_sample("sysbench", each.elapsed_s, each.tps) for each in summary.parse_seconds(text))

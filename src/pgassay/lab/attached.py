@@ -217,10 +217,9 @@ class AttachedBench(Workbench):
 
     def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
         """What a run changes on the server and puts back, a line each."""
-        sql, facts = self._attached.sql, self._attached.facts
+        sql, facts, restarts = self._attached.sql, self._attached.facts, self.options.restart is not None
         found: dict[Scope, dict[str, None]] = {scope: {} for scope in Scope}
         for arm in resolved.arms:
-            restarts = self.options.restart is not None
             for name, scope in scopes.check(sql, facts, arm.settings, restarts=restarts).items():
                 found[scope][name] = None
         copies = len({arm.snapshot_key for arm in resolved.arms})

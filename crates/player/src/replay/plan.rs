@@ -78,9 +78,7 @@ pub struct LeftOut {
     pub half_sessions: u64,
     /// Their calls up to its end.
     pub half_calls: u64,
-    /// Sessions that would have been more at once than the limit.
-    pub sessions_beyond: u64,
-    /// Their calls.
+    /// Calls of the sessions that would have been more at once than the limit.
     pub calls_beyond: u64,
     /// Records with another prefix, or damaged ones.
     pub unread: u64,
@@ -189,7 +187,6 @@ impl Plan {
             .collect();
         cut.sort_by_key(|each| each.calls.front().map(|call| call.at_us));
         let (kept, beyond) = cutting::within_limit(cut, given.sessions.unwrap_or(usize::MAX));
-        self.left_out.sessions_beyond = beyond.len() as u64;
         self.left_out.calls_beyond = beyond.iter().map(|each| each.calls.len() as u64).sum();
         self.sessions = kept;
     }
