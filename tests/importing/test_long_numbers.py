@@ -43,6 +43,20 @@ def test_a_number_that_no_program_prints_is_no_number(name: str, number: str) ->
                 assert all(abs(value) < 1e18 for value in run.responses.values() if value is not None)
 
 
+@pytest.mark.parametrize(("name", "line"), [("pgbench16_N.txt", "progress: 3.0 s"), ("sysbench_hist.txt", "[ 3s ]")])
+def test_an_interval_that_ended_after_centuries_is_none(name: str, line: str) -> None:
+    text = (SAMPLES / name).read_text()
+    assert line in text
+    whole, changed = (
+        READERS[name](name, text),
+        READERS[name](name, text.replace(line, re.sub(r"\d+", "9" * 18, line, count=1))),
+    )
+    assert isinstance(whole, Reading)
+    assert isinstance(changed, Reading)
+    assert len(changed.runs[0].series) == len(whole.runs[0].series) - 1
+    assert all(each.monotonic_ns < 2**63 for each in changed.runs[0].series), "a record holds 64 bits"
+
+
 def places(text: str) -> list[re.Match[str]]:
     """The numbers of a text, with their points."""
     return list(re.finditer(r"(?<![\w.])\d+(?:\.\d+)?", text))

@@ -33,7 +33,7 @@ from pgassay.importing.reader import (
     Reading,
     member,
     number,
-    rate_sample,
+    rates,
     response,
 )
 from pgassay.record.values import Reason
@@ -145,7 +145,7 @@ def _course(text: str) -> tuple[Sample, ...]:
             rows.append((float(cells[0]), float(cells[column])))
         except (ValueError, IndexError):
             return ()
-    return tuple(rate_sample("BenchBase", at, value) for at, value in rows)
+    return rates("BenchBase", rows)
 
 
 def read_raw(place: str, file: ForeignFile) -> Reading | str:

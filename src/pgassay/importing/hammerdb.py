@@ -43,7 +43,7 @@ from pgassay.importing.reader import (
     Reader,
     Reading,
     member,
-    rate_sample,
+    rates,
     read_each,
     response,
     unwrapped,
@@ -206,7 +206,7 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
     """The counter's values within the timed minutes, per second; none where these are not known."""
     if rampup is None or minutes is None:
         return ()
-    found: list[Sample] = []
+    found: list[tuple[float, float]] = []
     first: datetime | None = None
     for at, counted in points:
         value = _number(counted)
@@ -217,8 +217,8 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
         except (ValueError, TypeError):  # no time, or with a zone where another has none
             continue
         if value is not None and 0.0 < offset_s <= 60.0 * minutes:
-            found.append(rate_sample("HammerDB", offset_s, value / 60.0))
-    return tuple(found)
+            found.append((offset_s, value / 60.0))
+    return rates("HammerDB", found)
 
 
 def _with_counter(run: ForeignRun, text: str) -> ForeignRun:

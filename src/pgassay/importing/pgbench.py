@@ -22,7 +22,7 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    rate_sample,
+    rates,
     read_each,
     unwrapped,
 )
@@ -254,7 +254,7 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
 
 
 def _progress(text: str) -> tuple[Sample, ...]:
-    return tuple(rate_sample("pgbench", each.elapsed_s, each.tps) for each in parse_progress(text))
+    return rates("pgbench", ((each.elapsed_s, each.tps) for each in parse_progress(text)))
 
 
 def _seconds(log: PgbenchLog) -> tuple[Sample, ...]:

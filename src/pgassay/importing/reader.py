@@ -127,10 +127,13 @@ def member(document: object, name: str) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def rate_sample(source: str, elapsed_s: float, tps: float) -> Sample:
-    """The rate of an interval that ended so long after the start, from which its wall time counts: none is reported."""
-    at_ns = round(elapsed_s * 1_000_000_000)
-    return Sample(at_ns, at_ns, source, "tps", "1/s", tps)
+def rates(source: str, rows: Iterable[tuple[float, float]]) -> tuple[Sample, ...]:
+    """Rates (tps) of intervals that ended so many seconds after the start; wall time counts from there, too.
+
+    What would have ended after centuries, which no record can hold in nanoseconds, is no interval.
+    """
+    known = ((round(elapsed_s * 1_000_000_000), tps) for elapsed_s, tps in rows)
+    return tuple(Sample(at_ns, at_ns, source, "tps", "1/s", tps) for at_ns, tps in known if at_ns < 2**63)
 
 
 def number(value: object) -> float | None:

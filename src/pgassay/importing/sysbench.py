@@ -21,7 +21,7 @@ from pgassay.importing.reader import (
     Options,
     Reader,
     Reading,
-    rate_sample,
+    rates,
     read_each,
     response,
     unwrapped,
@@ -161,4 +161,4 @@ def _statements(totals: summary.Totals) -> str:
 
 def _series(text: str) -> tuple[Sample, ...]:
     """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
-    return tuple(rate_sample("sysbench", each.elapsed_s, each.tps) for each in summary.parse_seconds(text))
+    return rates("sysbench", ((each.elapsed_s, each.tps) for each in summary.parse_seconds(text)))
