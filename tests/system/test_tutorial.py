@@ -1,7 +1,7 @@
 """docs/tutorial.md as a reader follows it: its commands in order, in one folder, on a real PostgreSQL.
 
-Nothing of it is shortened but what the page itself leaves to the reader: its own study is planned, not run. A run gets
-the two permissions that a machine of tests may need; all else is typed as it stands there.
+Nothing of it is shortened but what the page itself leaves to the reader: a study of one's own is planned, not run. A
+run gets the two permissions that a machine of tests may need; all else is typed as it stands there.
 """
 
 import re
@@ -13,7 +13,8 @@ from tests.docs import pages
 from tests.system.journeys import ANYWHERE, Place, finished
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
-PAGE = "tutorial.md"
+PAGE, STUDIES = "tutorial.md", "studies.md"
+"""The tutorial's last step is the study file with which the second page begins."""
 PATIENCE_S = 900.0
 """A quarter of an hour is what the page promises for all of it."""
 NOTHING_WRONG = {"doctor": {0, 1}}
@@ -27,7 +28,7 @@ def typed() -> list[str]:
 
 
 def test_the_tutorial_ends_in_a_verdict_and_a_report(journey: Place) -> None:
-    (question,) = (each.text for each in pages.blocks("toml") if each.page == PAGE)
+    question = next(each.text for each in pages.blocks("toml") if each.page == STUDIES)
     said: dict[str, str] = {}
     for command in typed():
         words = pages.words(command)
@@ -38,7 +39,7 @@ def test_the_tutorial_ends_in_a_verdict_and_a_report(journey: Place) -> None:
     assert record.trials
     assert (record.path / "report/report.html").is_file()
     assert re.search(r"better|worse|equivalent|unresolved|no verdict", said["pgassay show runs/first"])
-    (journey.path / "mine.toml").write_text(question, encoding="utf-8")
-    planned = journey.pgassay("run", "mine.toml", "--dry-run", *ANYWHERE)
+    (journey.path / "wal.toml").write_text(question, encoding="utf-8")
+    planned = journey.pgassay("run", "wal.toml", "--dry-run", *ANYWHERE)
     assert planned.returncode == 0, planned.stderr
     assert journey.left_behind() == []
