@@ -278,7 +278,6 @@ class OptionFactor(Factor):
         return Level(typed, self.option.kind.canonical(name, typed))
 
     def map_paths(self, name: str, level: Level, change: Change) -> Level:
-        """See `Factor.map_paths`; what was typed stays."""
         kind = self.option.kind
         if kind.each_path is None:
             return level

@@ -137,14 +137,12 @@ def add_weigh_option(parser: argparse._ActionsContainer) -> None:
 
 
 def add_check_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--check`: an exit status that says whether the thresholds hold."""
     parser.add_argument(
         "--check", action="store_true", help="exit 1 unless every threshold is shown to hold ([decide], --weigh)"
     )
 
 
 def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
-    """The thresholds of `--weigh`; raises `UsageError`."""
     from pgassay.study.thresholds import parse, split
 
     return [parse(*split(text)) for text in arguments.weigh]

@@ -61,7 +61,6 @@ def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _full(text: str) -> str:
-    """`work_mem=4MB` as `server.work_mem=4MB`."""
     from pgassay.lab.catalogue import every_factor
     from pgassay.study.levels import full_name
 
@@ -73,7 +72,6 @@ def _full(text: str) -> str:
 
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """The study document that the command line describes, its names in full."""
     factors: dict[str, list[str]] = {}
     for text in arguments.levels_given:
         name, equals, value = text.partition("=")

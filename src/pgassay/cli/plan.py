@@ -83,7 +83,6 @@ def _place(place: Plan | Elsewhere) -> str:
 
 
 def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
-    """What a run would build first, and how long that takes."""
     if not missing:
         return []
     each_s = missing[0].seconds
@@ -102,7 +101,6 @@ def _from(postgres: Mapping[str, str]) -> str:
 
 
 def reboot_lines(plan: Plan) -> list[str]:
-    """How often its authors would have rebooted, where they did so after each block."""
     if not plan.reboots_max:
         return []
     counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
@@ -110,7 +108,6 @@ def reboot_lines(plan: Plan) -> list[str]:
 
 
 def until_safe(risk: RiskForecast | None) -> str:
-    """How long power is cut."""
     if risk is None:
         return ""
     bound = f"below {bound_per_cent(risk.below)} % a cut"

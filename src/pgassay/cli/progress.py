@@ -201,7 +201,6 @@ def _said(effect: Effect) -> str:
 
 
 def teller(*, quiet: bool = False) -> "Tell":
-    """A function that prints a build's progress on standard error."""
     from pgassay.postgres.builds.compilation import tell_nobody
 
     if quiet:
@@ -220,8 +219,6 @@ def build_line(progress: "BuildProgress") -> str:
 
 
 class _BuildLines:
-    """A line when a build begins, then every half minute."""
-
     def __init__(self) -> None:
         self._name = ""
         self._printed_s = 0.0

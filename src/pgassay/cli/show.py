@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found; returns the exit status. Raises `RecordError`, `UsageError`."""
     compares = arguments.by_host or len(arguments.runs) > 1
     for option in ("csv", "quiet", "weigh", "check", "functions") if compares else ():
         if getattr(arguments, option):

@@ -32,8 +32,6 @@ FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_p
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The first line of /proc/stat, in ticks since boot (proc(5))."""
-
     busy: int
     idle: int
     steal: int
@@ -385,7 +383,6 @@ def client_clock(share: float | None, limit_us: int, measured: str) -> Finding:
 
 
 def changes_owed(ledger: Ledger) -> Finding:
-    """`host_changes`: none, those of a running lab, or what a killed lab left and must be restored."""
     owed = ledger.owed()
     if not owed:
         return Finding("host_changes", Severity.OK, "pgassay has left no changes to this machine")
@@ -403,7 +400,6 @@ LOOK_S = 1.0
 
 
 def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
-    """All findings; `places` are the directories that clusters would live in."""
     facts = cpu(Path("/"))
     before = parse_cpu_times(_text("stat"))
     neighbour = busy_neighbour(look_s)

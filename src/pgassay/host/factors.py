@@ -43,13 +43,11 @@ class HostFactor(Factor):
         return Turns("the machine has one value at a time, and the servers of a block live at once", one_value=True)
 
     def parse(self, name: str, typed: str) -> Level:
-        """One of the words; raises `UsageError`."""
         if typed.strip() not in self.words:
             raise self.wrong(name, typed)
         return Level(typed, typed.strip())
 
     def wrong(self, name: str, typed: str) -> UsageError:
-        """For a level of another form."""
         return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {self.accepts}")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
@@ -80,7 +78,6 @@ class HugePages(HostFactor):
     accepts = "none, or a size: 2MB, 1GB"
 
     def parse(self, name: str, typed: str) -> Level:
-        """`none`, or a page size in bytes; raises `UsageError`."""
         if typed.strip() in (NONE, "off"):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
@@ -206,7 +203,6 @@ class Memory(HostFactor):
         return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
-        """`all`, or a size of 32 MB at least, in bytes; raises `UsageError`."""
         if typed.strip() == cpus.ALL:
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:

@@ -108,7 +108,6 @@ def limit_of(pid: int, root: Path = Path("/")) -> int | None:
 
 
 def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
-    """The group of ours that a process is in (proc(5), /proc/pid/cgroup)."""
     ours = (each for each in _groups_of(pid, hierarchy, root) if each.name.startswith(GROUP_PREFIX))
     return next((hierarchy.top / each for each in ours), None)
 

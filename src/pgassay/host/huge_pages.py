@@ -42,7 +42,6 @@ def folder(page_bytes: int, root: Path) -> Path:
 
 
 def sizes(root: Path) -> tuple[int, ...]:
-    """The sizes that this kernel has, in bytes, smallest first."""
     names = (each.name for each in (root / "sys/kernel/mm/hugepages").glob("hugepages-*kB"))
     return tuple(sorted(int(name.removeprefix("hugepages-").removesuffix("kB")) * 1024 for name in names))
 
@@ -57,7 +56,6 @@ def default_size(root: Path) -> int | None:
 
 
 def pool(page_bytes: int, root: Path) -> Pool:
-    """The pool as it is now; raises `OSError` where this kernel has none of that size."""
     place = folder(page_bytes, root)
     return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
 

@@ -62,11 +62,9 @@ class AsLeft:
     """The page cache beneath a server that is not ours is left alone; implements `lab.site.Caches`."""
 
     def make_cold(self, directory: Path) -> str:
-        """Nothing is dropped; `refusals` does not let a study ask for it."""
         return "left as it was"
 
     def make_warm(self, directory: Path) -> str:
-        """Nothing is read by files; the copy of the database has just been written."""
         return "as CREATE DATABASE left it"
 
 
@@ -261,7 +259,6 @@ class AttachedBench(Workbench):
         }
 
     def _mount(self) -> Mount:
-        """Of the server's files, where they are here and the server tells where."""
         facts = self._attached.facts
         if facts.here and facts.data_directory is not None and facts.data_directory.exists():
             return mount_of(facts.data_directory)

@@ -201,7 +201,6 @@ class Calibrator:
         return reason
 
     def _restarts(self, block: int) -> tuple[Arm, ...]:
-        """Each cluster's first run, in the block's order."""
         first = self.resolved.study.arms[0].covariate
         arms = [arm for arm in self.resolved.study.arms if arm.covariate == first]
         return order(self.resolved.study, self.run.header.seed, block, arms)

@@ -98,7 +98,6 @@ def of_window(problems: Mapping[str, str], log: str, counters: Mapping[str, floa
 
 
 def merged(problems: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """All problems of both, `more` first; a code that both have keeps both details."""
     codes = dict.fromkeys([*more, *problems])
     return {code: "; ".join(each[code] for each in (more, problems) if code in each) for code in codes}
 
@@ -220,7 +219,6 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
 
 
 def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
-    """What made the machine slower than the treatment did."""
     found = []
     if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
         found.append(
@@ -276,7 +274,6 @@ def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
 
 
 def evidence_of(arm: ResolvedArm, state: TrialState) -> Evidence:
-    """What a trial's state holds for the checks."""
     wanted_s, window = arm.setup.load.timed_s, state.window
     mismatches = {}
     for bound in arm.bound:

@@ -79,7 +79,6 @@ def length_known(study: Study) -> bool:
 
 
 def _options_of(study: Study, arm: Arm) -> LoadOptions:
-    """What an arm asks of its load, where no site is at hand to resolve the arm for."""
     levels = study.levels_of(arm).items()
     return drivers.options_of(
         {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
@@ -220,7 +219,6 @@ class Calibrated(Generic[Found]):
 
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
-    """What a calibration with this arm's load holds for."""
     major = arm.installation.version.major
     return Setting(host_id(), mount.filesystem, mount.device, str(major), _whole_load(arm.setup.load))
 
@@ -271,7 +269,6 @@ def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, Calibrate
 
 
 def way_of_turns(study: Study) -> str:
-    """The way in which a study's servers take turns, where they do."""
     scheduling = study.fixed.get(SCHEDULING)
     return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
 
@@ -334,7 +331,6 @@ def _data_bytes(resolved: ResolvedStudy) -> int:
 
 
 def known_capacities(mount: Mount) -> dict[str, str | float]:
-    """What the drive can do, from the last calibration of this place; empty without one."""
     return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
 
 

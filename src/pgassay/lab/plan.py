@@ -85,8 +85,6 @@ class RiskForecast:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Another drive of the study, and the room that it needs and has."""
-
     data_directory: str
     filesystem: str
     device: str
@@ -167,7 +165,6 @@ class Plan:
 
 
 def plan(prepared: Prepared, seed: int) -> Plan:
-    """The plan of a study that passed the checks, in the order that `seed` gives."""
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount)
@@ -281,7 +278,6 @@ def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[MethodNoise, ...]
 
 
 def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast:
-    """What a way would resolve after so many blocks of this study."""
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     width, low, high = (
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)

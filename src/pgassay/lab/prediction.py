@@ -55,7 +55,6 @@ class Figure:
     basis: Basis
 
     def times(self, factor: float) -> "Figure":
-        """The same of so many times more."""
         low, high = self.interval or (0.0, 0.0)
         return replace(self, value=self.value * factor, interval=self.interval and (low * factor, high * factor))
 
@@ -93,13 +92,11 @@ def space_of(trials: Sequence[TrialRecord], baseline: str, data_bytes: float) ->
 
 
 def point(by: float, values: Sequence[float]) -> Point:
-    """The mean of a figure's values in one run 1:`by`, and the standard error."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else inf
     return Point(by, fmean(values), error, len(values))
 
 
 def physical(points: Sequence[Point]) -> Figure:
-    """Of bytes for a byte; never below none."""
     found = _led(points, trend)
     low, high = found.interval or (0.0, 0.0)
     return replace(found, value=max(0.0, found.value), interval=found.interval and (max(0.0, low), high))
@@ -311,7 +308,6 @@ _Simulated = Sequence[Sequence[Prediction]]
 
 
 def _targets(part: _Part, asked: DriveQuestion) -> Sequence[Target]:
-    """The drives that are asked about, with all of the run's fixed costs so many times."""
     stored, compressed = part.space.physical.value * asked.data_bytes, exp(part.space.compression.value)
     return [_target(part.recorded, asked, spare, stored, compressed, part.times) for spare in asked.over_provisioning]
 
@@ -417,7 +413,6 @@ def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) 
 
 
 def _own(each: Recorded) -> Target:
-    """The drive that was recorded."""
     own = int(each.capacity_bytes)
     share = 1 / each.compression_ratio if each.kind == COMPRESSING else 1.0
     live = each.live_share * own

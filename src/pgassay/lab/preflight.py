@@ -44,7 +44,6 @@ class Room:
 
     @property
     def least_bytes(self) -> int:
-        """Without these a study is refused."""
         return self.needed_bytes - self.at_most_bytes
 
 
@@ -58,7 +57,6 @@ class Checked:
 
     @property
     def mount(self) -> Mount:
-        """The file system of the first arm's clusters."""
         return self.rooms[0].mount
 
     @property
@@ -100,7 +98,6 @@ def check(resolved: ResolvedStudy) -> Checked:
 
 
 def _require_client(arm: ResolvedArm) -> None:
-    """A host for the load's program, and servers that it can reach."""
     name = arm.setup.load.host
     client = arm.site.client(name)
     if client is None:
@@ -246,7 +243,6 @@ def _beside(drive: DriveOutline) -> bool:
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """As `_rooms`; those that are too small are named to the site's `lacking`."""
     rooms = _rooms(resolved)
     # Where snapshots are kept with their clones, by a directory or device that could have them elsewhere.
     movable = {

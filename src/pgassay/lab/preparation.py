@@ -126,7 +126,6 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
 
 
 def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
-    """The cluster with its data, stopped."""
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
@@ -163,7 +162,6 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
 
 
 def contents(arm: ResolvedArm) -> str:
-    """What a snapshot holds, in words, for users who have to make room."""
     levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
     return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])
 

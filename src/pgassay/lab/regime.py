@@ -80,7 +80,6 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
 
 
 def _waited_for(settings: Mapping[str, str]) -> str:
-    """The standbys that each commit waits for, as the server names them; empty where it waits for none."""
     waits = settings.get("synchronous_commit", "on") not in ("off", "local")
     return settings.get(STANDBYS, "") if waits else ""
 

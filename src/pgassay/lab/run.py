@@ -114,8 +114,6 @@ class Remark:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that passed every check on this machine."""
-
     resolved: ResolvedStudy
     bench: Workbench
     checked: Checked
@@ -331,8 +329,6 @@ def run_study(
 
 @dataclass(frozen=True)
 class Reopened:
-    """A run that was cut short, open to be gone on with."""
-
     prepared: Prepared
     run: RunDirectory
     extended: Extended | None = None
@@ -462,7 +458,6 @@ def _allowed(place: Mapping[str, Any], command: Sequence[str], name: str, now: b
 
 
 def require_same_server(before: Mapping[str, Any], now: Mapping[str, str | bool]) -> None:
-    """Raise `UsageError` when another server of the user's would serve the rest of the run."""
     if before.get("system") and before["system"] != now.get("system"):
         raise UsageError(
             f"the server at {now.get('address')!s} is not the one that this run began on", "begin a new run there"

@@ -98,8 +98,6 @@ class ServerAccess:
 
 @dataclass(frozen=True)
 class Site:
-    """The outside world of a run."""
-
     clock: Clock
     drive: Attach
     """The drives that these options ask for, as one; attached once and given back with the workbench."""

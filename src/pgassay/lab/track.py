@@ -56,7 +56,6 @@ class Tracked(CommitsQuestion):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Everything: a history is of one study against one reference."""
         return *super().key, self.branch, self.reference.sha
 
 
@@ -130,7 +129,6 @@ class History:
         return tuple(line[done[-1] + 1 :]) if done else tuple(line)
 
     def measured_on(self, day: datetime) -> bool:
-        """Was any commit measured on this day (UTC)?"""
         return any(each.measured.date() == day.date() for each in self.points)
 
     @property
@@ -184,7 +182,6 @@ class Track:
             self._step(commit, parents.get(commit.sha, ""))
 
     def _step(self, commit: Commit, parent: str) -> None:
-        """Measure one, or learn that it cannot be done."""
         path = self._path(commit.sha[:12])
         try:
             pairs = self.source.measure(self.reference, commit, self.blocks, path)
@@ -275,7 +272,6 @@ class TrackAnswer:
 
     @property
     def open(self) -> tuple[Step, ...]:
-        """Steps that nobody has accepted."""
         return tuple(each for each in self.course.steps if each.at >= self.accepted)
 
 

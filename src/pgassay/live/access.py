@@ -116,7 +116,6 @@ def _name_of(host: str) -> str | None:
 
 
 def _cookies(headers: Sequence[str], name: str) -> list[str]:
-    """The values of one cookie. Other programs of this machine have theirs in the same header."""
     pairs = (each.strip().partition("=") for header in headers for each in header.split(";"))
     return [value for known, _, value in pairs if known == name]
 

@@ -123,8 +123,6 @@ class Found:
 
 
 class Catalogue:
-    """The runs below `root`. May be called from several threads."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock = Lock()
@@ -142,7 +140,6 @@ class Catalogue:
                 del self._known[path]
 
     def search(self, query: Query) -> Found:
-        """The runs that a query finds, as they were when last refreshed."""
         with self._lock:
             every = [run for _, run in self._known.values()]
         fit = [run for run in every if _fits(run, query)]
@@ -200,7 +197,6 @@ def runs_below(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def signature(path: Path) -> str:
-    """Of the header and the journal; empty where there is no header, so no run."""
     try:
         header = (path / HEADER_FILE).stat()
     except OSError:

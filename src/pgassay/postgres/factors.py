@@ -170,7 +170,6 @@ class CopyOf(Factor):
         return IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
-        """The path from the root, or `none`."""
         text = typed.strip()
         return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
 
@@ -180,7 +179,6 @@ class CopyOf(Factor):
         return True
 
     def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
-        """The directory is one of the user's."""
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
@@ -393,7 +391,6 @@ class FillFactor(Factor):
         return Turns(note="at the age that the data have (load.age)")
 
     def parse(self, name: str, typed: str) -> Level:
-        """A whole number from 10 to 100."""
         text = typed.strip()
         if not text.isdecimal() or not LOW <= int(text) <= HIGH:
             raise UsageError(f'"{name}" cannot be "{typed}"', f"it takes a whole number from {LOW} to {HIGH}")
@@ -424,11 +421,9 @@ class FillFactor(Factor):
         return ", ".join(f"{relation} {value or 'default'}" for relation, value in found)
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        """The relations that this factor is about, quoted, with the fillfactor set on each."""
         raise NotImplementedError
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """Set the storage parameter of one relation; raises `QueryError`."""
         raise NotImplementedError
 
     def rewrite(self, relation: str, server: Server) -> None:
@@ -457,7 +452,6 @@ class TableFillFactor(FillFactor):
         return [(table, value) for table, value in server.query(_FILLED_TABLES) if table not in named]
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """ALTER TABLE; names come quoted from the server."""
         server.execute(f"ALTER TABLE {relation} SET (fillfactor = {value})")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
@@ -503,7 +497,6 @@ class NamedTableFillFactor(TableFillFactor):
         """One table does not say how large all of them become."""
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        """The one table, or nothing while it does not exist."""
         oid = _regclass(name, server)
         return [(table, value) for table, value in server.query(_FILLED_TABLES) if table == oid]
 
@@ -534,7 +527,6 @@ class IndexFillFactor(FillFactor):
         return [(index, value) for index, value in server.query(_INDEXES)]
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """ALTER INDEX; names come quoted from the server."""
         server.execute(f"ALTER INDEX {relation} SET (fillfactor = {value})")
 
     def rewrite(self, relation: str, server: Server) -> None:

@@ -107,8 +107,6 @@ def copied_wheel(package: Path, places: Path) -> Path:
 
 @dataclass(frozen=True)
 class Finder:
-    """Looks for PostgreSQL; `root` is `/` but in tests."""
-
     runner: Runner
     clock: Clock
     account: Account
@@ -216,7 +214,6 @@ class Finder:
 
 
 def newest_first(bindirs: Iterable[Path]) -> list[Path]:
-    """By the largest number in the path's own words, so that 10 comes after 9."""
     return sorted(bindirs, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path))], reverse=True)
 
 
@@ -237,6 +234,5 @@ def canonical_version(text: str) -> str:
 
 
 def fits(version: Version, requested: tuple[int, int | None]) -> bool:
-    """Is this the version that was asked for?"""
     major, minor = requested
     return version.major == major and minor in (None, version.minor)

@@ -61,7 +61,6 @@ def stop_is_asked(disk: Disk, run: Path) -> bool:
 
 
 def forget_stop(disk: Disk, run: Path) -> None:
-    """As if nobody had asked."""
     if stop_is_asked(disk, run):
         disk.remove(run / STOP_FILE)
 
@@ -310,7 +309,6 @@ class RunDirectory:
         self._forget_stop()
 
     def _forget_stop(self) -> None:
-        """A request to stop is answered by an end, whoever asked for that."""
         with as_record_error(self.path, "forget a stop"):
             forget_stop(self._disk, self.path)
 

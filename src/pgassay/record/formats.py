@@ -91,17 +91,14 @@ def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
 
 
 def decode_header(data: bytes, run: Path) -> RunHeader:
-    """The header in the bytes of a `run.json`; raises `DamagedError` or `NewerFormatError`."""
     return _decoded(RunHeader, _HEADER_STEPS, data, run, "run.json")
 
 
 def encode_host(facts: Mapping[str, Any]) -> bytes:
-    """`host.json`: the facts under their own key, along with the format."""
     return encode({"format": FORMAT, "facts": dict(facts)})
 
 
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
-    """The facts about the machine in the bytes of a `host.json`; raises `DamagedError` or `NewerFormatError`."""
     written_format(data, run, "host.json")
     facts = decode(dict[str, Any], data, run, "host.json").get("facts")
     if not isinstance(facts, dict):

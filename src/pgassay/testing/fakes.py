@@ -30,11 +30,9 @@ class FakeClock:
         self._monotonic_ns = monotonic_ns
 
     def monotonic_ns(self) -> int:
-        """Nanoseconds that only `advance` and `sleep` move."""
         return self._monotonic_ns
 
     def wall_ns(self) -> int:
-        """Nanoseconds since the epoch, which `jump` moves too."""
         return self._wall_ns
 
     def sleep(self, seconds: float) -> None:
@@ -42,7 +40,6 @@ class FakeClock:
         self.advance(max(0.0, seconds))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass on both clocks."""
         self._monotonic_ns += round(seconds * SECOND_NS)
         self._wall_ns += round(seconds * SECOND_NS)
 
@@ -87,7 +84,6 @@ class FakeServer:
 
     @property
     def endpoint(self) -> Endpoint:
-        """Where we would reach it."""
         return self._endpoint
 
     @property
@@ -100,12 +96,10 @@ class FakeServer:
 
     @property
     def postmaster_pid(self) -> int:
-        """No process has this number."""
         return 2**22 + 1
 
     @property
     def version(self) -> Version:
-        """The installation's, as it was constructed."""
         return self._version
 
     @property
@@ -115,7 +109,6 @@ class FakeServer:
         return state
 
     def keep(self, state: Mapping[str, Mapping[str, str]]) -> None:
-        """Write the state into the cluster's file."""
         (self._directory / STATE).write_text(json.dumps(state), encoding="utf-8")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -131,7 +124,6 @@ class FakeServer:
         raise QueryError(f'the fake server does not know "{sql}"', "give it an answer in `answers`")
 
     def execute(self, sql: str) -> None:
-        """As `query`, without the rows."""
         self.query(sql)
 
     def alive(self) -> bool:
@@ -147,7 +139,6 @@ class FakeServer:
         self.frozen = False
 
     def processes(self) -> frozenset[int]:
-        """None."""
         return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
@@ -246,12 +237,10 @@ class FakeInstallation:
 
     @property
     def bindir(self) -> Path:
-        """A directory that does not exist on this machine."""
         return Path(f"/nowhere/postgresql/{self._version.major}/bin")
 
     @property
     def version(self) -> Version:
-        """17.5, or the one that was given."""
         return self._version
 
     @property

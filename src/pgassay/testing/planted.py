@@ -25,8 +25,6 @@ BLOCKS = 8
 
 @dataclass(frozen=True)
 class Row:
-    """One sample of a series."""
-
     monotonic_ns: int
     wall_ns: int
     source: str

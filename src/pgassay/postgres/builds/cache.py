@@ -67,7 +67,6 @@ class Cache:
         return self._folder("logs")
 
     def directory(self, key: str) -> Path:
-        """Where the build of this key lies or would lie."""
         return self.root / "builds" / key
 
     def all_keys(self) -> tuple[str, ...]:
@@ -76,7 +75,6 @@ class Cache:
         return tuple(sorted(each.name for each in folder.iterdir())) if folder.is_dir() else ()
 
     def find(self, text: str) -> str:
-        """The key that a user means by its first digits; raises `UsageError`."""
         matching = [key for key in self.all_keys() if key.startswith(text)]
         if not matching:
             raise _unknown_build(text, self.all_keys())
@@ -118,7 +116,6 @@ class Cache:
                 raise damaged(key, f"{name} has other contents")
 
     def remove(self, key: str) -> None:
-        """Remove a build: out of sight by one rename, then its files."""
         with self.staging() as staging:
             self.directory(key).rename(staging / key)
 
@@ -133,7 +130,6 @@ class Cache:
 
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
-        """One process a key: a second one waits and then finds the build."""
         with alone(self._folder("locks") / key):
             yield
 
@@ -189,13 +185,11 @@ def read_manifest(directory: Path, key: str) -> Manifest:
 
 
 def list_files(directory: Path) -> dict[str, tuple[int, str]]:
-    """Every regular file below `directory` with its size and SHA-256."""
     paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(directory)): (path.stat().st_size, file_sha256(path)) for path in paths}
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file's contents, in hexadecimal; raises `OSError`."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
