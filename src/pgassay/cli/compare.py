@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    """Declare `--load` and pgbench's short options, as `arguments.load_NAME`; `calibrate` has the same."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
         parser.add_argument(

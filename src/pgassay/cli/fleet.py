@@ -123,13 +123,13 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 
     Its budget is in the time of all: `--budget 1h` on six hosts is six hours of trials.
     """
-    from pgassay.design.stopping import hosts_wanted
+    from pgassay.design.stopping import ENOUGH
 
     if hosts == 1:
         return written
     design, table = written.study.design, dict(written.document.get("design", {}))
     if "hosts" not in table:
-        design = replace(design, hosts=hosts_wanted(hosts))
+        design = replace(design, hosts=min(hosts, ENOUGH))
         table["hosts"] = design.hosts
     if design.budget_s is not None:
         design = replace(design, budget_s=design.budget_s * hosts)

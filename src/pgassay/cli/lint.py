@@ -128,7 +128,6 @@ def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the user says about files of other tools, for `import` and `lint`."""
     add = parser.add_argument
     add("--columns", metavar="ROLE=COLUMN,…", action="append", default=[],
         help=f"what columns and fields mean; roles: {', '.join(ALL)}")  # fmt: skip

@@ -26,8 +26,9 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     if as_json:
         print(json.dumps(asdict(plan), indent=2, default=str), file=stream)
         return
+    known = ((each, f" from {each['source']}" if "source" in each else "") for each in plan.postgres)
     postgres = "; ".join(
-        f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan.postgres
+        f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
     budget = f", budget {words.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
@@ -94,10 +95,6 @@ def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
     programs = words.counted(len(missing), "PostgreSQL")
     first = f"{programs} into {missing[0].cache}, {time} (or beforehand: pgassay postgres build)"
     return _listed("to build", [first, *(f"{each.name}; source: {each.source}" for each in missing)])
-
-
-def _from(postgres: Mapping[str, str]) -> str:
-    return f" from {postgres['source']}" if "source" in postgres else ""
 
 
 def reboot_lines(plan: Plan) -> list[str]:

@@ -209,7 +209,6 @@ def teller(*, quiet: bool = False) -> "Tell":
 
 
 def build_line(progress: "BuildProgress") -> str:
-    """`building PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 312 of 1020 objects, 80 s, about 190 s left`."""
     left = progress.left_s
     ending = f", about {left:.0f} s left" if left is not None else ""
     return (

@@ -81,7 +81,6 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
-    """Print how the other runs differ from the first; `--verbose` prints secondary responses and costs too."""
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json

@@ -48,7 +48,6 @@ TREES = "trees"
 
 
 def add_commit_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the study, the repository, and where and how it runs."""
     parser.set_defaults(**study_defaults())
     parser.add_argument("study", metavar="STUDY", help="a built-in study, or a study file: its baseline and its load")
     parser.add_argument(

@@ -442,10 +442,14 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
     family: list[Process] = []
     try:
         _signal_group(process, signal.SIGSTOP)
-        while fresh := [each for each in descendants(process.pid, processes()) if not _among(each, family)]:
+        known: set[tuple[int, int]] = set()
+        while fresh := [
+            each for each in descendants(process.pid, processes()) if (each.pid, each.started_ticks) not in known
+        ]:
             for each in fresh:
                 _signal(each, signal.SIGSTOP)
             family += fresh
+            known |= {(each.pid, each.started_ticks) for each in fresh}
         if process.poll() is None:
             _signal_group(process, signal.SIGTERM)
     finally:
@@ -454,11 +458,6 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
             _signal(each, signal.SIGCONT)
     _await_or_kill(process, 1.0)
     end_all(family, 1.0)
-
-
-def _among(process: Process, family: Sequence[Process]) -> bool:
-    """Is this very process listed, whatever it has done since?"""
-    return (process.pid, process.started_ticks) in {(each.pid, each.started_ticks) for each in family}
 
 
 class SystemClock:

@@ -414,7 +414,10 @@ class LiveTrial:
             found = responses.of_slices(slices, charged_ns / 1e9)
             measured = {each.name: found.get(each.name) for each in self.arm.load.responses}
             if trial.site.metronome is not None:
-                measured |= {each.name: _weighted(kept, each.name) for each in METRONOME}
+                for each in METRONOME:  # means, weighted by the lengths of the turns
+                    known = [(turn.machine[each.name], turn.charged_ns) for turn in kept if each.name in turn.machine]
+                    total_ns = sum(length for _, length in known)
+                    measured[each.name] = sum(value * length for value, length in known) / total_ns if known else None
             result = LoadResult(
                 status=0,
                 began=(first.played.opened_ns, first.wall_ns),
@@ -451,11 +454,6 @@ class LiveTrial:
             player, self._player = self._player, None
             if player is not None:
                 player.close()
-
-
-def _weighted(turns_: Sequence[Turn], name: str) -> float | None:
-    known = [(turn.machine[name], turn.charged_ns) for turn in turns_ if name in turn.machine]
-    return sum(value * length for value, length in known) / sum(length for _, length in known) if known else None
 
 
 ROUNDS_LEFT_MIN = 0.5

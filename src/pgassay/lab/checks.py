@@ -219,28 +219,18 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
 
 
 def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
-    found = []
-    if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
-        found.append(
-            Reason("steal", f"the hypervisor took {evidence.steal_share:.0%} of the CPU time during the window")
-        )
-    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > evidence.foreign_share_max:
-        found.append(
-            Reason("foreign_cpu", f"other programs used {evidence.foreign_cpu_share:.0%} of the CPU during the window")
-        )
+    found = {}
+    if (share := evidence.steal_share) is not None and share > STEAL_SHARE_MAX:
+        found["steal"] = f"the hypervisor took {share:.0%} of the CPU time during the window"
+    if (share := evidence.foreign_cpu_share) is not None and share > evidence.foreign_share_max:
+        found["foreign_cpu"] = f"other programs used {share:.0%} of the CPU during the window"
     written, share = evidence.device_written_bytes, evidence.foreign_write_share
     if written and share and share > evidence.foreign_share_max and share * written > FOREIGN_WRITE_BYTES_MIN:
-        found.append(
-            Reason(
-                "foreign_writes",
-                f"{share:.0%} of what was written to the drive in the window was written by other programs",
-            )
-        )
-    if evidence.thermal_throttles:
-        found.append(
-            Reason("throttled", f"cores slowed down to cool {evidence.thermal_throttles:.0f} times during the window")
-        )
-    return tuple(found)
+        wrote = "of what was written to the drive in the window was written by other programs"
+        found["foreign_writes"] = f"{share:.0%} {wrote}"
+    if times := evidence.thermal_throttles:
+        found["throttled"] = f"cores slowed down to cool {times:.0f} times during the window"
+    return tuple(Reason(code, detail) for code, detail in found.items())
 
 
 def by_itself(evidence: Evidence) -> tuple[Reason, ...]:

@@ -184,18 +184,15 @@ def _loaded_s(arm: ResolvedArm) -> float:
 
 def _besides_s(arm: ResolvedArm) -> float:
     rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
-    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + _turns_s(arm)
+    design, turns_s = arm.study.design, 0.0
+    if design.pairing == ALTERNATE:
+        rounds = rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
+        turns_s = CONNECTION_S + TURN_S * rounds
+    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + turns_s
 
 
 def _layout_s(arm: ResolvedArm) -> float:
     return LAYOUT_S_PER_GB * arm.setup.load.laid_out_bytes / _GB
-
-
-def _turns_s(arm: ResolvedArm) -> float:
-    design = arm.study.design
-    if design.pairing != ALTERNATE:
-        return 0.0
-    return CONNECTION_S + TURN_S * rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
 
 
 def _preparing_s(arm: ResolvedArm) -> float:

@@ -118,7 +118,6 @@ def builder_of(
 
 
 def local_builder(building: Building) -> Builder:
-    """The same with this machine's own clock, accounts and programs."""
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
     return builder_of(building, runner, clock, account, local_finder(runner, clock, account))

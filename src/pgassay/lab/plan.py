@@ -28,7 +28,6 @@ from pgassay.lab.machine import (
 )
 from pgassay.lab.pairing import refusals
 from pgassay.lab.places import STAND_IN
-from pgassay.lab.preflight import Room
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
@@ -196,7 +195,10 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         needed_bytes=checked.rooms[0].needed_bytes,
         free_bytes=mount.free_bytes,
         snapshots=sum(room.snapshots for room in checked.rooms),
-        elsewhere=tuple(map(_elsewhere, checked.rooms[1:])),
+        elsewhere=tuple(
+            Elsewhere(str(at.mount.path), at.mount.filesystem, at.mount.device, at.needed_bytes, at.mount.free_bytes)
+            for at in checked.rooms[1:]
+        ),
         blocks_min=study.design.blocks_min,
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,
@@ -231,11 +233,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         server=prepared.bench.describe(),
         changes=tuple(prepared.bench.changes(resolved)),
     )
-
-
-def _elsewhere(room: Room) -> Elsewhere:
-    mount = room.mount
-    return Elsewhere(str(mount.path), mount.filesystem, mount.device, room.needed_bytes, mount.free_bytes)
 
 
 def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: float) -> RiskForecast | None:

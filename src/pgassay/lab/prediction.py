@@ -102,16 +102,6 @@ def physical(points: Sequence[Point]) -> Figure:
     return replace(found, value=max(0.0, found.value), interval=found.interval and (max(0.0, low), high))
 
 
-def compression(points: Sequence[Point]) -> Figure:
-    """Of logarithms: the ratio itself, which fixed costs change as they change space."""
-    return _ratio(_led(points, trend))
-
-
-def amplification(points: Sequence[Point]) -> Figure:
-    """Of logarithms: write amplification, which need not go by fixed costs: the runs agree, or the law is followed."""
-    return _ratio(_led(points, judge))
-
-
 def _led(points: Sequence[Point], law: Callable[[Sequence[Point]], Judgement]) -> Figure:
     """To the real size: from one run in proportion, from several by this law."""
     if len(points) == 1:
@@ -313,10 +303,8 @@ def _targets(part: _Part, asked: DriveQuestion) -> Sequence[Target]:
 
 
 def _simulated(part: _Part, asked: DriveQuestion) -> _Simulated:
-    return [
-        [predict(each, target, asked.simulated_bytes) for each in part.recorded.recordings]
-        for target in _targets(part, asked)
-    ]
+    every, size_bytes = part.recorded.recordings, asked.simulated_bytes
+    return [[predict(each, target, size_bytes) for each in every] for target in _targets(part, asked)]
 
 
 def _spreads(parts: Sequence[_Part], treatments: Sequence[_Simulated]) -> Sequence[tuple[float, int]]:
@@ -363,7 +351,7 @@ def _predicted(
     """From one run, or several, that with the most data first."""
     largest = parts[0].recorded
     stored = physical([each.space.physical for each in parts]).times(asked.data_bytes)
-    ratio = compression([each.space.compression for each in parts])
+    ratio = _ratio(_led([each.space.compression for each in parts], trend))  # fixed costs change it as they do space
     drives: list[Prediction] = []
     bases: list[Basis | None] = []
     for number, spare in enumerate(asked.over_provisioning):
@@ -377,7 +365,7 @@ def _predicted(
             drives.append(Prediction(target, None, None, settled=False))
             bases.append(None)
             continue
-        figure = amplification(known)
+        figure = _ratio(_led(known, judge))  # it need not go by fixed costs: the runs agree, or the law is followed
         settled = all(found.settled for each in simulated for found in each[number])
         drives.append(Prediction(target, figure.value, figure.interval, settled))
         bases.append(figure.basis)

@@ -90,24 +90,19 @@ def check(resolved: ResolvedStudy) -> Checked:
         require_connections(arm.setup)
         power_cuts.require(arm)
         counted.require(arm)
-        _require_client(arm)
+        name = arm.setup.load.host
+        client = arm.site.client(name)
+        if client is not None:  # it must be there, and the servers must be such as it can reach
+            try:
+                client.require()
+                if arm.installation.found_by != STAND_IN:
+                    arm.installation.require_network()
+            except PgassayError as error:
+                arm.site.lacking.name(f"load.host={name}", error)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
-
-
-def _require_client(arm: ResolvedArm) -> None:
-    name = arm.setup.load.host
-    client = arm.site.client(name)
-    if client is None:
-        return
-    try:
-        client.require()
-        if arm.installation.found_by != STAND_IN:
-            arm.installation.require_network()
-    except PgassayError as error:
-        arm.site.lacking.name(f"load.host={name}", error)
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:

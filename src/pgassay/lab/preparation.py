@@ -113,7 +113,9 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
         if ageing is None:
             tell(prepared)
         with site.held():
-            drive.take_snapshot(key, workspace, contents(arm))
+            levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
+            what = ", ".join([f"PostgreSQL {arm.installation.version}", *levels])  # for users who have to make room
+            drive.take_snapshot(key, workspace, what)
     except BaseException:
         with site.held():
             drive.discard(workspace)
@@ -159,11 +161,6 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
         bound.factor.on_loaded_data(bound.name, bound.level, server)
     load.age(server)
     server.execute("CHECKPOINT")
-
-
-def contents(arm: ResolvedArm) -> str:
-    levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
-    return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])
 
 
 def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:

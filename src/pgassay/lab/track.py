@@ -45,8 +45,6 @@ ACCEPTED = "accepted"
 
 @dataclass(frozen=True, kw_only=True)
 class Tracked(CommitsQuestion):
-    """The branch that is tracked, and the reference commit."""
-
     branch: str
     reference: Commit
 
@@ -133,7 +131,6 @@ class History:
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """Every machine that has points, in the order of its first."""
         return tuple(dict.fromkeys(each.machine for each in self.points))
 
 
@@ -346,15 +343,10 @@ def plain(answer: TrackAnswer) -> dict[str, Any]:
 
 
 def _of_step(history: History, step: Step, title: str) -> str:
-    return f"{named(history.points, step.at)}: {title} {percent(step.estimate, step.low, step.high)}"
-
-
-def named(points: Sequence[Point], at: int) -> str:
-    """The commit of a point, or the two that a step lies between where commits between them were not measured."""
-    new, old = points[at], points[at - 1]
-    if new.parent == old.commit.sha:
-        return new.commit.name
-    return f"between {old.commit.name} and {new.commit.name}"
+    new, old = history.points[step.at], history.points[step.at - 1]
+    direct = new.parent == old.commit.sha  # else commits between them were not measured
+    where = new.commit.name if direct else f"between {old.commit.name} and {new.commit.name}"
+    return f"{where}: {title} {percent(step.estimate, step.low, step.high)}"
 
 
 def _plain_step(history: History, step: Step) -> dict[str, Any]:

@@ -340,7 +340,6 @@ class Trial:
         return (*mine, *every_probe().responses, *measurements.CHECKPOINT, *measurements.VACUUM)
 
     def record(self) -> TrialRecord:
-        """The record of the trial as it ends now, whatever became of it."""
         state, assignment = self.state, self.assignment
         arm = assignment.arm
         status, reasons = checks.judge(checks.evidence_of(self.arm, state))

@@ -50,6 +50,11 @@ class Listed:
     blocks: int = 0
     why: str = ""
 
+    def has(self, words: str) -> bool:
+        """Do all of these words occur in what the list shows of it?"""
+        shown = (self.path, self.study, self.title, self.started_utc, *self.versions, self.host, self.state, self.why)
+        return all(word in " ".join(shown).casefold() for word in words.casefold().split())
+
 
 def answer_of(path: Path) -> str:
     """What a run found, in a line: its badges, or the first sentence of its headline; empty where it has none."""
@@ -142,7 +147,14 @@ class Catalogue:
     def search(self, query: Query) -> Found:
         with self._lock:
             every = [run for _, run in self._known.values()]
-        fit = [run for run in every if _fits(run, query)]
+        fit = [
+            run
+            for run in every
+            if run.has(query.words)
+            and query.study in ("", run.study)
+            and query.host in ("", run.host)
+            and query.version in ("", *run.versions)
+        ]
         fit.sort(key=lambda run: run.path)
         fit.sort(key=lambda run: run.started_utc, reverse=True)
         first = PAGE * (max(1, query.page) - 1)
@@ -168,16 +180,6 @@ class Catalogue:
     def _find(self, identity: str) -> tuple[str, Listed] | None:
         with self._lock:
             return next(((path, run) for path, (_, run) in self._known.items() if run.identity == identity), None)
-
-
-def _fits(run: Listed, query: Query) -> bool:
-    words = " ".join((run.path, run.study, run.title, run.started_utc, *run.versions, run.host, run.state, run.why))
-    return (
-        all(word in words.casefold() for word in query.words.casefold().split())
-        and query.study in ("", run.study)
-        and query.host in ("", run.host)
-        and query.version in ("", *run.versions)
-    )
 
 
 def _distinct(texts: Iterable[str]) -> list[str]:

@@ -65,11 +65,8 @@ def reachable(directory: Path, account: Account) -> bool:
 
 def _enters(directory: Path, account: Account) -> bool:
     status = directory.stat()
-    if status.st_uid == account.uid:
-        return bool(status.st_mode & 0o100)
-    if status.st_gid == account.gid:
-        return bool(status.st_mode & 0o010)
-    return bool(status.st_mode & 0o001)
+    bit = 0o100 if status.st_uid == account.uid else 0o010 if status.st_gid == account.gid else 0o001
+    return bool(status.st_mode & bit)
 
 
 def copied_wheel(package: Path, places: Path) -> Path:

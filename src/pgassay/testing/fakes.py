@@ -68,12 +68,14 @@ _POSTMASTER = ("shared_buffers", "huge_pages", "max_connections")
 class FakeServer:
     """See `bench.server.Server`; `die` kills it as a crash would, `statements` holds all that were sent to it."""
 
+    postmaster_pid = 2**22 + 1
+
     def __init__(
         self, directory: Path, settings: Mapping[str, str], endpoint: Endpoint, version: Version, answers: "Answers"
     ) -> None:
         self._directory = directory
-        self._endpoint = endpoint
-        self._version = version
+        self.endpoint = endpoint
+        self.version = version
         self._answers = answers
         self._running = True
         self.frozen = False
@@ -83,24 +85,12 @@ class FakeServer:
         self.statements: list[str] = []
 
     @property
-    def endpoint(self) -> Endpoint:
-        return self._endpoint
-
-    @property
     def client_endpoint(self) -> Endpoint:
         """Where a load's program would reach it: over TCP where it was started so."""
         if self.listening is None:
-            return self._endpoint
+            return self.endpoint
         found = Network(self.listening.address, Path("/nowhere/password"), Path("/nowhere/server.pem"))
-        return replace(self._endpoint, user="pgassay_client", network=found)
-
-    @property
-    def postmaster_pid(self) -> int:
-        return 2**22 + 1
-
-    @property
-    def version(self) -> Version:
-        return self._version
+        return replace(self.endpoint, user="pgassay_client", network=found)
 
     @property
     def state(self) -> dict[str, dict[str, str]]:
@@ -228,25 +218,15 @@ KNOWN: Answers = {
 class FakeInstallation:
     """See `bench.server.Installation`. `start_failures` are what the next starts die with."""
 
+    found_by = "fake"
+
     def __init__(self, version: Version | None = None, answers: Answers | None = None) -> None:
-        self._version = version or Version(17, 5, "postgres (PostgreSQL) 17.5 (fake)")
+        self.version = version or Version(17, 5, "postgres (PostgreSQL) 17.5 (fake)")
+        self.bindir = Path(f"/nowhere/postgresql/{self.version.major}/bin")
         self._answers = {**(answers or {}), **KNOWN}
         self.start_failures: list[str] = []
         self.servers: list[FakeServer] = []
         self.placements: list[Placement] = []
-
-    @property
-    def bindir(self) -> Path:
-        return Path(f"/nowhere/postgresql/{self._version.major}/bin")
-
-    @property
-    def version(self) -> Version:
-        return self._version
-
-    @property
-    def found_by(self) -> str:
-        """The word `fake`, in the place of how it was found."""
-        return "fake"
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         """A small directory with our marker; raises `ClusterError` if it is not empty."""
@@ -278,7 +258,7 @@ class FakeInstallation:
             raise ClusterError(f"server did not start: {error.message}") from None
         endpoint = Endpoint(socket_directory, 54320, "postgres", "postgres")
         (directory / "postmaster.pid").touch()
-        server = FakeServer(directory, settings, endpoint, self._version, self._answers)
+        server = FakeServer(directory, settings, endpoint, self.version, self._answers)
         self.servers.append(server)
         self.placements.append(placement)
         server.placement = placement

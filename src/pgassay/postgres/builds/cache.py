@@ -19,8 +19,9 @@ from pgassay import scratch
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.locks import alone
-from pgassay.postgres.builds.errors import BuildError, too_little_space
+from pgassay.postgres.builds.errors import ROOM, BuildError
 from pgassay.postgres.builds.recipe import Recipe
+from pgassay.study.units import format_bytes
 
 VARIABLE = "PGASSAY_CACHE"
 MANIFEST = "build.json"
@@ -153,7 +154,9 @@ class Cache:
         free = shutil.disk_usage(self.root).free
         needed = NEEDED_BYTES + (builds - 1) * KEPT_BYTES
         if free < needed:
-            raise too_little_space(self.root, builds, needed, free)
+            what = "a build needs" if builds == 1 else f"{builds} builds need"
+            there = f'"{self.root}" has {format_bytes(free >> 20 << 20)} free'
+            raise BuildError(f"{there}, {what} about {format_bytes(needed)}", ROOM)
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name
