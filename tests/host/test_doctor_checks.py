@@ -230,9 +230,6 @@ def test_a_clock_that_gives_impossible_latencies_is_named() -> None:
 
 def test_a_container_s_small_shared_memory_is_named() -> None:
     small = checks.shared_memory(64 * 1024**2)
-    assert small is not None
     assert small.severity == "warning"
     assert small.text.startswith("/dev/shm has 64 MB")
-    enough, none = checks.shared_memory(2 * 1024**3), checks.shared_memory(None)
-    assert enough is not None
-    assert (enough.severity, none) == ("ok", None)
+    assert checks.shared_memory(2 * 1024**3).severity == "ok"

@@ -228,10 +228,10 @@ def test_siblings_go_and_come_back(bench: Bench) -> None:
     if (reason := factor.unavailable(factor.pattern)) is not None:
         pytest.skip(reason)
     there = os.cpu_count()
-    before = current(factor._path)
+    before = current(factor.path)
     assert bench.start((factor, "off")) == {"host.smt": "off"}
     bench.host.give_back()
-    assert (current(factor._path), os.cpu_count()) == (before, there)
+    assert (current(factor.path), os.cpu_count()) == (before, there)
 
 
 @pytest.mark.parametrize("tool", ["fio", "sysbench"])

@@ -61,7 +61,6 @@ class NetworkPath:
     clocks: Sequence[ClockExchange]
 
     def responses(self) -> Mapping[str, float | None]:
-        """Each of `RESPONSES` by name; None where nothing was measured."""
         found: dict[str, float | None] = dict.fromkeys(each.name for each in RESPONSES)
         if self.trips_ns:
             found[ROUND_TRIP.name] = median(self.trips_ns) / 1e3

@@ -92,5 +92,4 @@ class Lacking:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What was kept, in words for users, in the order in which each thing was first named."""
         return tuple(dict.fromkeys(each.message for each in self._found.values()))

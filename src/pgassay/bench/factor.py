@@ -105,8 +105,12 @@ class Factor:
     """Are its levels SQL of the user's, tried on the loaded data before the first trial?"""
     places_only: bool = False
     """Of a factor of the host: does it say only where and how a server's processes run, and change nothing else?"""
+    holds_rows: bool = False
+    """Do the files and folders that its levels name hold a user's rows? A capsule then leaves them out."""
     rank: int = 0
     """Factors of the host are applied from the lowest rank on: a memory limit must know the huge pages."""
+    in_turns: Turns | None = None
+    """May servers that differ in it take turns? None where it is not known how soon the factor shows."""
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form; raises `UsageError` with what would be accepted."""
@@ -115,11 +119,6 @@ class Factor:
     def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
         """The level with the path of each file and folder that it names as `change` makes it; most levels name none."""
         return level
-
-    @property
-    def holds_rows(self) -> bool:
-        """Do the files and folders that its levels name hold a user's rows? A capsule then leaves them out."""
-        return False
 
     def rooted(self, name: str, typed: str) -> str:
         """What was typed with its paths from the root, as a record keeps it; raises `UsageError` as `parse` does."""
@@ -133,8 +132,8 @@ class Factor:
         return level.canonical if any(str(path) not in typed for path in paths) else typed
 
     def turns(self, name: str) -> Turns | None:
-        """May servers that differ in it take turns? None where it is not known how soon the factor shows."""
-        return None
+        """`in_turns`, unless it differs between the names that the factor covers."""
+        return self.in_turns
 
     def size(self, name: str) -> ModelSize | None:
         """How a level shrinks in a scale model; None for what is no size."""

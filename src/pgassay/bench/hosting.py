@@ -125,7 +125,6 @@ def nodes(root: Path = Path("/")) -> frozenset[int]:
 
 
 def memory_nodes(root: Path = Path("/")) -> frozenset[int]:
-    """The NUMA nodes that have memory."""
     return _listed(root / _NODES / "has_memory")
 
 

@@ -73,9 +73,10 @@ def whole(least: int = 1, most: int | None = None) -> Kind[int]:
         try:
             number = int(text.strip().replace("_", ""))
         except ValueError:
-            raise _not_whole(name, text, least, most) from None
+            number = least - 1
         if number < least or (most is not None and number > most):
-            raise _not_whole(name, text, least, most)
+            within = f"of at least {least}" if most is None else f"from {least} to {most}"
+            raise UsageError(f'"{name}" must be a whole number {within}, not "{text}"')
         return number
 
     bounds = f"from {least}" if most is None else f"from {least} to {most}"
@@ -102,9 +103,10 @@ def seconds(least: int = 1) -> Kind[int]:
         try:
             number = float(stripped) if is_number(stripped) else parse_time_ms(stripped) / 1e3
         except UsageError:
-            raise _not_seconds(name, text, least) from None
+            number = least - 1.0
         if number != int(number) or number < least:
-            raise _not_seconds(name, text, least)
+            wanted = f"a length of whole seconds, at least {least}s"
+            raise UsageError(f'"{name}" must be {wanted}, not "{text}"', 'for example 60, "60s", "10min"')
         return int(number)
 
     return Kind(parse, lambda value: f"{value}s", "a length of whole seconds: 60s, 10min")
@@ -117,9 +119,10 @@ def size(least_bytes: int = 1) -> Kind[int]:
         try:
             count = parse_memory(text)
         except UsageError:
-            raise _not_a_size(name, text, format_bytes(least_bytes)) from None
+            count = least_bytes - 1
         if count < least_bytes:
-            raise _not_a_size(name, text, format_bytes(least_bytes))
+            wanted = f"a size of at least {format_bytes(least_bytes)}"
+            raise UsageError(f'"{name}" must be {wanted}, not "{text}"', 'for example "8kB", "1GB"')
         return count
 
     return Kind(parse, format_bytes, "a size with its unit: 8kB, 1GB")
@@ -151,21 +154,6 @@ def is_number(text: str) -> bool:
     """Is it a plain decimal number without sign, exponent or unit?"""
     digits = text.replace(".", "", 1)
     return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX
-
-
-def _not_whole(name: str, text: str, least: int, most: int | None) -> UsageError:
-    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-    return UsageError(f'"{name}" must be a whole number {bounds}, not "{text}"')
-
-
-def _not_seconds(name: str, text: str, least: int) -> UsageError:
-    return UsageError(
-        f'"{name}" must be a length of whole seconds, at least {least}s, not "{text}"', 'for example 60, "60s", "10min"'
-    )
-
-
-def _not_a_size(name: str, text: str, least: str) -> UsageError:
-    return UsageError(f'"{name}" must be a size of at least {least}, not "{text}"', 'for example "8kB", "1GB"')
 
 
 def no_value(name: str) -> UsageError:

@@ -136,9 +136,9 @@ _FIELD = "\0field"
 """Stands for the field's own name until the class is there."""
 
 
-def group(of: type[Own], *, default: Default, name: str | None = None) -> Own | Default:
-    """Declare one field of an `Options` dataclass as a group of options, named `name.OPTION`."""
-    field: Any = dataclasses.field(default=default, metadata={_GROUP: (name if name is not None else _FIELD, of)})
+def group(of: type[Own], *, default: Default) -> Own | Default:
+    """Declare one field of an `Options` dataclass as a group of options, named `FIELD.OPTION`."""
+    field: Any = dataclasses.field(default=default, metadata={_GROUP: of})
     return field  # type: ignore[no-any-return]
 
 
@@ -194,12 +194,9 @@ def declared_options(of: type[Options]) -> Mapping[str, Option]:
     return MappingProxyType(found)
 
 
-def _groups(of: type[Options]) -> Iterator[tuple[str, str, type[Options]]]:
-    """Field, name and class of each group."""
-    for field in dataclasses.fields(of):
-        if _GROUP in field.metadata:
-            name, inner = field.metadata[_GROUP]
-            yield field.name, field.name if name == _FIELD else name, inner
+def _groups(of: type[Options]) -> list[tuple[str, type[Options]]]:
+    """Name and class of each group."""
+    return [(field.name, field.metadata[_GROUP]) for field in dataclasses.fields(of) if _GROUP in field.metadata]
 
 
 def _full(namespace: str, name: str) -> str:
@@ -211,14 +208,14 @@ def _read(of: type[Own], prefix: str, levels: Mapping[str, str]) -> Own:
     for field, declared in declared_options(of).items():
         if declared.name in levels:
             values[field] = declared.kind.parse(_full(prefix, declared.name), levels[declared.name])
-    for field, name, inner in _groups(of):
+    for name, inner in _groups(of):
         own = {
             each.removeprefix(name).removeprefix("."): text
             for each, text in levels.items()
             if each == name or each.startswith(f"{name}.")
         }
         if own:
-            values[field] = _read(inner, _full(prefix, name), own)
+            values[name] = _read(inner, _full(prefix, name), own)
     return of(**values)
 
 
@@ -227,49 +224,21 @@ def _shown(value: Options, prefix: str) -> Iterator[tuple[str, str]]:
         own = getattr(value, field)
         if own is not None or declared.default is not None:
             yield _full(prefix, declared.name), declared.kind.show(own)
-    for field, name, _ in _groups(type(value)):
-        inner = getattr(value, field)
+    for name, _ in _groups(type(value)):
+        inner = getattr(value, name)
         if inner is not None:
             yield from _shown(inner, _full(prefix, name))
 
 
-@dataclass(frozen=True)
 class OptionFactor(Factor):
     """A declared option as a factor of studies; `owner` is its namespace, with its group's name behind it."""
 
-    option: Option
-    owner: str
-
-    @property
-    def pattern(self) -> str:  # type: ignore[override]
-        return _full(self.owner, self.option.name)
-
-    @property
-    def stage(self) -> Stage:  # type: ignore[override]
-        return self.option.stage
-
-    @property
-    def summary(self) -> str:  # type: ignore[override]
-        return self.option.summary
-
-    @property
-    def accepts(self) -> str:  # type: ignore[override]
-        return self.option.kind.accepts
-
-    @property
-    def unit(self) -> str:  # type: ignore[override]
-        return self.option.unit
-
-    @property
-    def default(self) -> str:  # type: ignore[override]
-        return self.option.default_text
-
-    @property
-    def scales(self) -> bool:  # type: ignore[override]
-        return self.option.scales
-
-    def turns(self, name: str) -> Turns | None:
-        return self.option.turns
+    def __init__(self, option: Option, owner: str) -> None:
+        self.option, self.owner = option, owner
+        self.pattern = _full(owner, option.name)
+        self.stage, self.summary, self.unit = option.stage, option.summary, option.unit
+        self.accepts, self.holds_rows = option.kind.accepts, option.kind.holds_rows
+        self.default, self.scales, self.in_turns = option.default_text, option.scales, option.turns
 
     def size(self, name: str) -> ModelSize | None:
         return self.option.size
@@ -278,15 +247,10 @@ class OptionFactor(Factor):
         return Level(typed, self.option.kind.canonical(name, typed))
 
     def map_paths(self, name: str, level: Level, change: Change) -> Level:
-        """See `Factor.map_paths`; what was typed stays."""
         kind = self.option.kind
         if kind.each_path is None:
             return level
         return Level(level.typed, kind.show(kind.each_path(kind.parse(name, level.canonical), change)))
-
-    @property
-    def holds_rows(self) -> bool:
-        return self.option.kind.holds_rows
 
     def rooted(self, name: str, typed: str) -> str:
         written = self.option.kind.rooted
@@ -312,5 +276,5 @@ def factors_of(of: type[Options]) -> tuple[OptionFactor, ...]:
 def _factors(of: type[Options], owner: str) -> Iterator[OptionFactor]:
     for declared in declared_options(of).values():
         yield OptionFactor(declared, owner)
-    for _, name, inner in _groups(of):
+    for name, inner in _groups(of):
         yield from _factors(inner, _full(owner, name))

@@ -42,7 +42,6 @@ class Listening:
 
     @property
     def named(self) -> str:
-        """In words for a message."""
         first, last = self.port, (self.port or 0) + self.ports - 1
         which = "any port" if first is None else f"port {first}" if first == last else f"ports {first} to {last}"
         return f"{which} of {self.address}"
@@ -61,7 +60,6 @@ class Network:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """What a client must be able to read."""
         return self.password_file, self.certificate
 
 
@@ -164,7 +162,6 @@ def _without_variables() -> Iterator[None]:
 
 
 def _quoted(text: str) -> str:
-    """As a value in a connection string (manual, "Keyword/Value Connection Strings")."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -137,8 +137,6 @@ class Dialogue(Protocol):
 
 
 class Clock(Protocol):
-    """Monotonic and wall time, and waiting."""
-
     def monotonic_ns(self) -> int:
         """For lengths; never goes back."""
 

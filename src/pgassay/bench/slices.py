@@ -117,7 +117,6 @@ class Slice:
 
     @property
     def transactions(self) -> int:
-        """How many transactions ended without an error."""
         return self.latencies.count
 
     def between(self, asked_ns: int, answered_ns: int) -> "Slice":
@@ -132,7 +131,6 @@ class Slice:
 
     @property
     def tps(self) -> float:
-        """Transactions per second, the time for draining included."""
         return self.transactions / max(1, self.drained_ns - self.opened_ns) * 1e9
 
 

@@ -83,5 +83,4 @@ def parse_version(text: str) -> Version | None:
 
 
 def supported(version: Version) -> bool:
-    """Do we know this major version?"""
     return OLDEST <= version.major <= TOLERATED

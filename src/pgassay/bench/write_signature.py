@@ -63,12 +63,10 @@ class WriteSignature:
 
     @property
     def written(self) -> int:
-        """Blocks that were written at least once."""
         return len(np.unique(self.blocks))
 
     @property
     def wal(self) -> NDArray[np.bool_]:
-        """Which of the runs write WAL."""
         starts = np.cumsum(self.runs, dtype=np.int64) - self.runs
         firsts, ends = self.firsts.astype(np.int64), self.firsts.astype(np.int64) + self.counts
         again = np.zeros(len(firsts), bool)

@@ -65,7 +65,6 @@ COMMANDS: Mapping[str, str] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The program; returns the exit status."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
         return _dispatch(words)
@@ -111,14 +110,12 @@ def find_command(name: str) -> tuple[Command, str]:
 
 
 def console() -> None:
-    """The entry point of the installed program."""
     outgoing.guard()
     with Interruption().listening(), silence_broken(sys.argv[1:]):
         sys.exit(main())
 
 
 def _help_text(others: Sequence[Plugin]) -> str:
-    """The help of the whole program; `others` are commands of other packages."""
     width = max(map(len, (*COMMANDS, *(plugin.name for plugin in others))))
     lines = ""
     for title, commands in LISTED.items():

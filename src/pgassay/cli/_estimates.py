@@ -85,7 +85,6 @@ def _add_simulate(parser: argparse.ArgumentParser) -> None:
 
 
 def simulate(arguments: argparse.Namespace) -> int:
-    """Simulate each combination and print it; returns the exit status."""
     from pgassay import flash
 
     shortcuts = {key: getattr(arguments, key) for key, _, _ in _SHORTCUTS.values()}
@@ -413,7 +412,6 @@ def _add_compressibility(parser: argparse.ArgumentParser) -> None:
 
 
 def compressibility(arguments: argparse.Namespace) -> int:
-    """Read a sample of the files, compress it, print."""
     from pgassay.compressibility import estimate, parse_request
 
     request = parse_request(

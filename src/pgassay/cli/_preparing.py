@@ -99,7 +99,6 @@ def _proof_bytes(arguments: argparse.Namespace) -> int:
 
 
 def _not_kept(path: Path) -> str:
-    """Why no proof of this device is kept; empty for a real one."""
     return "" if device.counters_of(path) is None else "an emulated drive tells its counters itself"
 
 
@@ -124,7 +123,6 @@ class PreparationLines:
         self._began_s = self._said_s = 0.0
 
     def __call__(self, doing: str, done: int, most: int, amplification: float | None) -> None:
-        """See `drive.block.preparation.Tell`."""
         now_s = time.monotonic()
         if doing != self._doing:
             self._doing, self._began_s = doing, now_s

@@ -45,7 +45,6 @@ def last_run() -> Path:
 
 
 def add_form_options(parser: argparse._ActionsContainer, *, csv: bool = False) -> None:
-    """In which form, and how much of it, a report is printed."""
     form = parser.add_mutually_exclusive_group()
     form.add_argument("-v", "--verbose", action="store_true", help="print the whole report, not one screen of it")
     form.add_argument("-q", "--quiet", action="store_true", help="print the headline alone")
@@ -126,7 +125,6 @@ NOT_HELD = 1
 
 
 def add_weigh_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--weigh`: thresholds of the user's, for commands that judge by them."""
     parser.add_argument(
         "--weigh",
         action="append",
@@ -137,14 +135,12 @@ def add_weigh_option(parser: argparse._ActionsContainer) -> None:
 
 
 def add_check_option(parser: argparse._ActionsContainer) -> None:
-    """Add `--check`: an exit status that says whether the thresholds hold."""
     parser.add_argument(
         "--check", action="store_true", help="exit 1 unless every threshold is shown to hold ([decide], --weigh)"
     )
 
 
 def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
-    """The thresholds of `--weigh`; raises `UsageError`."""
     from pgassay.study.thresholds import parse, split
 
     return [parse(*split(text)) for text in arguments.weigh]

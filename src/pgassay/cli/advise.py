@@ -110,7 +110,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Search and prove, go on with it, or explain a setting; returns the exit status. Raises `PgassayError`."""
     from pgassay.advise import folder, text
     from pgassay.advise.search import require_optimiser
     from pgassay.report.json_values import to_json

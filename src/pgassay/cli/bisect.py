@@ -26,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Find the commit and print it; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
     from pgassay.lab import bisection as answers

@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Calibrate, or show an earlier calibration; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
     from pgassay.lab.calibration import SEQUENTIAL_SHARE, CalibrationBench, document_of

@@ -59,7 +59,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Say what is read, read it, say what it cost."""
     from pgassay.capture import dump, files, physical, taking, texts
     from pgassay.capture.logs import LogFiles
     from pgassay.capture.source import Session

@@ -16,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check and print; exit status 0 if the record is sound."""
     from pgassay.lab.decisions import replay
     from pgassay.record.check import check
 

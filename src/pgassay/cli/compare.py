@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    """Declare `--load` and pgbench's short options, as `arguments.load_NAME`; `calibrate` has the same."""
     parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
         parser.add_argument(
@@ -61,7 +60,6 @@ def with_full_names(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _full(text: str) -> str:
-    """`work_mem=4MB` as `server.work_mem=4MB`."""
     from pgassay.lab.catalogue import every_factor
     from pgassay.study.levels import full_name
 
@@ -73,7 +71,6 @@ def _full(text: str) -> str:
 
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
-    """The study document that the command line describes, its names in full."""
     factors: dict[str, list[str]] = {}
     for text in arguments.levels_given:
         name, equals, value = text.partition("=")

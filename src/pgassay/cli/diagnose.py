@@ -16,7 +16,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print; exit status 0 whatever the verdict."""
     from pgassay.report.disk import is_disk, measured_by
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json

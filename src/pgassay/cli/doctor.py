@@ -39,7 +39,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Look and print; exit status 0, or 1 if --strict asks for it."""
     import os
 
     from pgassay import scratch
@@ -120,7 +119,6 @@ def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:
 
 
 def left_processes(found: Mapping[str, Collection[int]]) -> Finding:
-    """`left_processes`: what killed runs left running, by their marks."""
     if not found:
         return Finding("left_processes", Severity.OK, "killed runs have left no process")
     pids = ", ".join(str(pid) for each in found.values() for pid in sorted(each))

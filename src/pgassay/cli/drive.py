@@ -126,7 +126,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     status: int = arguments.do(arguments)
     return status
 

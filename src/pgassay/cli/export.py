@@ -48,7 +48,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write all trials; returns the exit status. Raises `RecordError`, and `UsageError` for two forms at once."""
     from pgassay.record.export import write_cacheprobe_csv, write_csv, write_json, write_prometheus
 
     write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv

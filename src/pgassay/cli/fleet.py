@@ -74,7 +74,6 @@ def add_client_options(parser: argparse._ActionsContainer, *, named: bool = True
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     if arguments.action == "certs":
         from pgassay.fleet.certificates import make
 
@@ -103,7 +102,6 @@ def require_extra() -> None:
 
 
 def _credentials_of(address: "Address", arguments: argparse.Namespace, end: str) -> "Credentials | None":
-    """The files of this end; None where nothing is encrypted."""
     from pgassay.fleet.certificates import find
 
     return find(arguments.certs or Path("certs"), end) if address.encrypted else None
@@ -125,13 +123,13 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 
     Its budget is in the time of all: `--budget 1h` on six hosts is six hours of trials.
     """
-    from pgassay.design.stopping import hosts_wanted
+    from pgassay.design.stopping import ENOUGH
 
     if hosts == 1:
         return written
     design, table = written.study.design, dict(written.document.get("design", {}))
     if "hosts" not in table:
-        design = replace(design, hosts=hosts_wanted(hosts))
+        design = replace(design, hosts=min(hosts, ENOUGH))
         table["hosts"] = design.hosts
     if design.budget_s is not None:
         design = replace(design, budget_s=design.budget_s * hosts)
@@ -142,8 +140,6 @@ def widened(written: "WrittenStudy", hosts: int) -> "WrittenStudy":
 
 @dataclass(frozen=True)
 class Fleet:
-    """Hosts that were found fit, with what the record keeps of them."""
-
     executor: "BlockExecutor"
     facts: Mapping[str, Any]
     remarks: "tuple[Remark, ...]"

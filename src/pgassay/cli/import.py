@@ -37,7 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the files, write the run, print what was imported; returns the exit status."""
     from pgassay.importing.imported_run import Question, import_files
     from pgassay.record.directory import unused_path
 

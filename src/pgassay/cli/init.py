@@ -69,7 +69,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:
-    """The text of a study file `name` with these settings held, and those left out as comments."""
     lines = [f'"server.{key}" = {json.dumps(value)}' for key, value in settings.items()]
     if left_out:
         lines += ["# left out, because they belong to that server's place:"]

@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Judge and print; exit status 0, or 1 if --strict asks for it."""
     from pgassay.analysis.lint import lint, needed
     from pgassay.importing import benchmark
     from pgassay.study import quantities
@@ -105,7 +104,6 @@ def text(judged: "Judged", found: tuple[Finding, ...]) -> str:
 
 
 def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
-    """The findings as plain values, for JSON."""
     benchmark = judged.benchmark
     return {
         "format": 1,
@@ -130,7 +128,6 @@ def plain(judged: "Judged", found: tuple[Finding, ...]) -> dict[str, object]:
 
 
 def add_reading_options(parser: argparse.ArgumentParser) -> None:
-    """Declare what the user says about files of other tools, for `import` and `lint`."""
     add = parser.add_argument
     add("--columns", metavar="ROLE=COLUMN,…", action="append", default=[],
         help=f"what columns and fields mean; roles: {', '.join(ALL)}")  # fmt: skip

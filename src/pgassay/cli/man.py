@@ -113,7 +113,6 @@ def _head(name: str, summary: str) -> Iterator[str]:
 
 
 def _options(parser: argparse.ArgumentParser, title: str) -> Iterator[str]:
-    """Arguments, then options, each with its help; below a title also the headings that `--help` has."""
     shown = list(actions_of(parser))
     if title and shown:
         yield title

@@ -48,7 +48,6 @@ def whole(least: int) -> Callable[[str], int]:
 
 
 def duration(text: str) -> float:
-    """The type of an option that takes a time with its unit, in seconds."""
     from pgassay.study.units import parse_time_s
 
     try:
@@ -93,7 +92,6 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
 
 
 def add_options(parser: argparse._ActionsContainer, *names: str) -> None:
-    """Declare options of `_SHARED`."""
     for name in names:
         parser.add_argument(name, **_SHARED[name])
 
@@ -108,7 +106,6 @@ class _Help(argparse.HelpFormatter):
         groups: Iterable[argparse._MutuallyExclusiveGroup],
         prefix: str | None = None,
     ) -> None:
-        """Add the usage; with a `prefix` it is the beginning of that of the actions below."""
         if prefix is None:
             needed = [action for action in actions if action.required or not action.option_strings]
             actions, groups = [_OPTIONS, *needed], ()
@@ -141,8 +138,6 @@ class _Parser(argparse.ArgumentParser):
 
 
 class Parser(_Parser):
-    """The parser of one command."""
-
     def __init__(self, program: str, summary: str) -> None:
         super().__init__(prog=program, description=f"{program}: {summary}")
 

@@ -26,8 +26,9 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     if as_json:
         print(json.dumps(asdict(plan), indent=2, default=str), file=stream)
         return
+    known = ((each, f" from {each['source']}" if "source" in each else "") for each in plan.postgres)
     postgres = "; ".join(
-        f"{each['version']} in {each['bindir']} ({each['found_by']}{_from(each)})" for each in plan.postgres
+        f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
     budget = f", budget {words.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
@@ -83,7 +84,6 @@ def _place(place: Plan | Elsewhere) -> str:
 
 
 def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
-    """What a run would build first, and how long that takes."""
     if not missing:
         return []
     each_s = missing[0].seconds
@@ -97,12 +97,7 @@ def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
     return _listed("to build", [first, *(f"{each.name}; source: {each.source}" for each in missing)])
 
 
-def _from(postgres: Mapping[str, str]) -> str:
-    return f" from {postgres['source']}" if "source" in postgres else ""
-
-
 def reboot_lines(plan: Plan) -> list[str]:
-    """How often its authors would have rebooted, where they did so after each block."""
     if not plan.reboots_max:
         return []
     counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
@@ -110,7 +105,6 @@ def reboot_lines(plan: Plan) -> list[str]:
 
 
 def until_safe(risk: RiskForecast | None) -> str:
-    """How long power is cut."""
     if risk is None:
         return ""
     bound = f"below {bound_per_cent(risk.below)} % a cut"

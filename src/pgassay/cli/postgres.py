@@ -32,7 +32,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_build_options(parser: argparse._ActionsContainer) -> None:
-    """How PostgreSQL is built when a study or this command needs it."""
     parser.add_argument(
         "--build-jobs", type=whole(0), default=0, metavar="N", help="parallel compiler jobs (default: all cores)"
     )
@@ -42,7 +41,6 @@ def add_build_options(parser: argparse._ActionsContainer) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Do the action that the command line names; returns the exit status. Raises `PgassayError`."""
     return {"list": _list, "build": _build, "verify": _verify, "remove": _remove}[arguments.action](arguments)
 
 

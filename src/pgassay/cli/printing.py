@@ -24,12 +24,10 @@ INTERRUPTED = 130
 
 
 def print_error(error: PgassayError) -> None:
-    """`pgassay: error: …` and, if there is one, `hint: …` on standard error."""
     _say("error", "01;31", error.message, error.hint)
 
 
 def warn(message: str, hint: str | None = None) -> None:
-    """`pgassay: warning: …` on standard error."""
     _say("warning", "01;35", message, hint)
 
 
@@ -72,7 +70,6 @@ class Silence:
         self.heard("\n")
 
     def heard(self, text: str) -> None:
-        """Something was printed."""
         self._since_s, self._next_s = self._clock(), self._patience_s
         if shown := _SEQUENCE.sub("", text):
             self._open = shown[-1] not in "\r\n"

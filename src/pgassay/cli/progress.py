@@ -201,7 +201,6 @@ def _said(effect: Effect) -> str:
 
 
 def teller(*, quiet: bool = False) -> "Tell":
-    """A function that prints a build's progress on standard error."""
     from pgassay.postgres.builds.compilation import tell_nobody
 
     if quiet:
@@ -210,7 +209,6 @@ def teller(*, quiet: bool = False) -> "Tell":
 
 
 def build_line(progress: "BuildProgress") -> str:
-    """`building PostgreSQL 15.18, 2kB pages, 8kB WAL blocks: make, 312 of 1020 objects, 80 s, about 190 s left`."""
     left = progress.left_s
     ending = f", about {left:.0f} s left" if left is not None else ""
     return (
@@ -220,8 +218,6 @@ def build_line(progress: "BuildProgress") -> str:
 
 
 class _BuildLines:
-    """A line when a build begins, then every half minute."""
-
     def __init__(self) -> None:
         self._name = ""
         self._printed_s = 0.0

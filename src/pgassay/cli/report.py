@@ -35,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Write the pages and their figures, print their paths; returns the exit status. Raises `RecordError`."""
     from pgassay.report import decide, page, text
     from pgassay.report.disk import measured_by
     from pgassay.report.findings import Findings, paused

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the study again and print how it compares; returns the exit status. Raises `PgassayError`."""
     from pgassay.record.capsule import unpack
 
     with ExitStack() as stack:

@@ -50,7 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Continue the run to its end and show its result; returns the exit status. Raises `PgassayError`."""
     from pgassay.cli import calibrate
     from pgassay.lab.attached import bench_of
     from pgassay.lab.calibration import LABELS

@@ -42,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_size_options(parser: argparse.ArgumentParser) -> None:
-    """Which of a study's sizes is run."""
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="the study's quick size: a few minutes")
     size.add_argument("--as-published", action="store_true", help="the authors' levels, lengths and repetitions")
@@ -174,7 +173,6 @@ def add_owned_option(parser: argparse._ActionsContainer) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the study, check it, run it."""
     return run_document(*read_study(arguments), arguments)
 
 
@@ -334,7 +332,6 @@ def overrides(arguments: argparse.Namespace) -> "Overrides":
 
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
-    """Where and on what to run, as the command line says."""
     from pgassay.cli._preparing import PreparationLines
     from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions

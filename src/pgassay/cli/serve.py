@@ -52,7 +52,6 @@ def require_extra() -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until it is interrupted; returns the exit status. Raises `PgassayError` for what cannot be served."""
     require_extra()
     from pgassay.live.server import serve
 
@@ -121,7 +120,6 @@ def live_pages(run: Path, arguments: argparse.Namespace) -> Iterator[None]:
 
 
 def _end(served: "subprocess.Popen[bytes]") -> None:
-    """End it; calling it twice is harmless."""
     served.terminate()
     try:
         served.wait(_END_S)

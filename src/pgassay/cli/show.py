@@ -45,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print what was found; returns the exit status. Raises `RecordError`, `UsageError`."""
     compares = arguments.by_host or len(arguments.runs) > 1
     for option in ("csv", "quiet", "weigh", "check", "functions") if compares else ():
         if getattr(arguments, option):
@@ -82,7 +81,6 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
-    """Print how the other runs differ from the first; `--verbose` prints secondary responses and costs too."""
     from pgassay.report.environments import side_by_side
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json

@@ -18,7 +18,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the studies or factors, or print a study's file; returns the exit status."""
     if arguments.factors:
         _print_factors(as_json=arguments.json)
         return SUCCESS

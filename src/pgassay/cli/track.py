@@ -48,7 +48,6 @@ TREES = "trees"
 
 
 def add_commit_options(parser: argparse.ArgumentParser) -> None:
-    """Declare the study, the repository, and where and how it runs."""
     parser.set_defaults(**study_defaults())
     parser.add_argument("study", metavar="STUDY", help="a built-in study, or a study file: its baseline and its load")
     parser.add_argument(
@@ -124,14 +123,11 @@ def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
 
 @dataclass(frozen=True)
 class Branch:
-    """The commits of a branch of a repository, along first parents."""
-
     subject: "Subject"
     branch: str
     runner: "Runner"
 
     def point(self, name: str) -> "Commit":
-        """A commit, by any name that git knows."""
         from pgassay.postgres.builds.commits import commit_of
 
         return commit_of(self.runner, Path(self.subject.repository), name)
@@ -170,7 +166,6 @@ class Branch:
         return found
 
     def parents(self, points: "Sequence[Commit]") -> Mapping[str, str]:
-        """First parents, as git has them."""
         from pgassay.postgres.builds.commits import first_parents
 
         return first_parents(self.runner, Path(self.subject.repository), points)
@@ -203,7 +198,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Measure what is due and print the history; returns the exit status. Raises `PgassayError`."""
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
     from pgassay.lab.track import Tracked

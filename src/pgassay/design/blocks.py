@@ -15,7 +15,6 @@ from pgassay.study.model import Study
 
 
 def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[Arm, ...]:
-    """`arms` in the order in which `block` (from 1) runs them."""
     ranks = {}
     for name in study.design.fixed_order:
         seen = dict.fromkeys(arm.levels[name].canonical for arm in study.arms if name in arm.levels)

@@ -56,7 +56,6 @@ class Horizon:
 
 
 def horizon_of(study: Study, history: History) -> Horizon:
-    """The horizon of a study by the length of its trials so far; without a budget its largest number of blocks."""
     design = study.design
     most = design.blocks_max
     if design.budget_s is None or most <= FIRST_LOOK or history.block == 0:

@@ -45,9 +45,11 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
     upper = sequence_upper(cuts.damaged, counted)
     kind = kind_of(cuts.damaged, upper, below, tried=cuts.tried)
     if kind is Kind.UNSAFE:
-        return Verdict(kind, unsafe(cuts.damaged, cuts.epochs), against=())
+        did = f"power cuts did damage in {cuts.damaged:,} of {cuts.epochs:,} {plural('epoch', cuts.epochs)}"
+        return Verdict(kind, f"unsafe: {did}", against=())
     if kind is Kind.SAFE:
-        return Verdict(kind, safe(counted, below), against=())
+        none = f"no power cut of {counted:,} {plural('epoch', counted)} did damage"
+        return Verdict(kind, f"safe: {none}, so damage is rarer than {bound_per_cent(below)} % a cut", against=())
     if upper < below:
         text = f"no power cut of {counted:,} did damage, yet they did not meet all that a verdict of safe needs"
         return Verdict(kind, text, against=())
@@ -60,14 +62,3 @@ def verdict_of(cuts: Cuts, below: float) -> Verdict:
         blocks,
         against=(),
     )
-
-
-def unsafe(damaged: int, epochs: int) -> str:
-    """A verdict on power cuts: in so many epochs a cut did damage."""
-    return f"unsafe: power cuts did damage in {damaged:,} of {epochs:,} {plural('epoch', epochs)}"
-
-
-def safe(epochs: int, below: float) -> str:
-    """A verdict on power cuts: none did damage, and the bound is as low as was asked (a share)."""
-    rarer = f"so damage is rarer than {bound_per_cent(below)} % a cut"
-    return f"safe: no power cut of {epochs:,} {plural('epoch', epochs)} did damage, {rarer}"

@@ -104,8 +104,6 @@ factor is large because a forecast from five blocks is rough."""
 
 @dataclass(frozen=True)
 class RunTrial:
-    """Run `arm` in `block`; `attempt` is above 1 when earlier ones were invalid."""
-
     block: int
     arm: Arm
     attempt: int
@@ -131,8 +129,6 @@ class Drop:
 
 @dataclass(frozen=True)
 class Stop:
-    """End the run, for this reason."""
-
     reason: str
 
 
@@ -174,7 +170,6 @@ def in_play(study: Study, history: History) -> tuple[Arm, ...]:
 
 
 def is_baseline(study: Study, arm: Arm) -> bool:
-    """True for the baseline of a condition and covariate point."""
     return _canonical(arm.treatment) == _canonical(study.design.baseline)
 
 
@@ -335,7 +330,6 @@ def _needed(arms: Iterable[Arm], verdicts: Mapping[str, Verdict]) -> frozenset[s
 
 
 def _why_done(history: History, *, decided: bool) -> str:
-    """Why no arm is open any more."""
     aside = sum(reason.startswith(SET_ASIDE) for reason in history.drops.values())
     if aside:
         return f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"

@@ -174,11 +174,6 @@ ENOUGH = 3
 """Hosts that a run over three or more waits for. Two tell how far apart they are, but not which of them is odd."""
 
 
-def hosts_wanted(hosts: int) -> int:
-    """How many must have given blocks where a run is over this many."""
-    return min(hosts, ENOUGH)
-
-
 def withheld(verdicts: Mapping[str, Verdict], heard: int, wanted: int) -> Mapping[str, Verdict]:
     """The verdicts, but none settled while `heard` hosts have given blocks and `wanted` shall.
 

@@ -73,8 +73,6 @@ class Bench(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True):
-    """One block of a run."""
-
     order: BlockOrder
     bench: Bench
 
@@ -113,7 +111,6 @@ class HostedBlock:
     place: Path
 
     def run(self) -> Arrived:
-        """All trials of the block; raises `PgassayError` where the bench fails."""
         study = self.resolved.study
         study = replace(study, design=replace(study.design, budget_s=None))
         finished: list[FinishedTrial] = []

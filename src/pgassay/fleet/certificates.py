@@ -123,8 +123,6 @@ def security(credentials: Credentials) -> "Security":
 
 @dataclass(frozen=True)
 class Address:
-    """Of a scheduler: `tls://head:8786`, or `tcp://127.0.0.1:8786`."""
-
     text: str
     encrypted: bool
 

@@ -55,7 +55,6 @@ def main(words: list[str]) -> int:
 
 @contextmanager
 def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
-    """The study of a job, resolved for the bench of this host; raises `PgassayError`."""
     bindir = os.environ.get(BINDIR_VARIABLE)
     options = BenchOptions(
         Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile

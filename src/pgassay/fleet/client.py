@@ -134,7 +134,6 @@ def laid_out(order: Order, place: Path) -> dict[str, str]:
 
 
 def environment(order: Order, paths: Mapping[str, str]) -> dict[str, str]:
-    """The program's, with paths in the place of marks."""
     return {name: replaced(value, paths) for name, value in order.environment.items()}
 
 
@@ -233,7 +232,6 @@ def version() -> str:
 
 
 def version_of(runner: Runner) -> str:
-    """Of this machine's player; raises `LoadError` where there is none."""
     return runner.run([str(player.find()), "--version"]).stdout.strip()
 
 
@@ -465,7 +463,6 @@ class WorkerRunning:
 
     @property
     def pid(self) -> int:
-        """None of this machine."""
         return 0
 
     def wait(self, timeout_s: float | None = None) -> Completed:
@@ -515,7 +512,6 @@ class WorkerDialogue:
 
     @property
     def pid(self) -> int:
-        """None of this machine."""
         return 0
 
     def begin(self) -> None:
@@ -574,7 +570,6 @@ def order_of(
 
 
 def host_of(address: str) -> str:
-    """`198.18.0.2` of `tls://198.18.0.2:39811`."""
     return address.partition("://")[2].rpartition(":")[0].strip("[]")
 
 

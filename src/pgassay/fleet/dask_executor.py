@@ -194,7 +194,6 @@ class DaskExecutor:
         return facts
 
     def _names(self) -> dict[str, str]:
-        """The hosts that are connected, by their workers' addresses."""
         found = names(self._client)
         self._seen.update(dict.fromkeys(found.values(), time.monotonic()))
         return found

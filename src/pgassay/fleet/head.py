@@ -32,8 +32,6 @@ of them is slow. What a run that ends has run in vain is at most this."""
 
 @dataclass
 class FleetRunLoop(RunLoop):
-    """A run whose trials are done by an executor."""
-
     executor: BlockExecutor = field(kw_only=True)
     inbox: Inbox = field(init=False)
     _taken: Arrived | None = field(init=False, default=None)
@@ -44,7 +42,6 @@ class FleetRunLoop(RunLoop):
         self.inbox = Inbox(self.resolved.site.disk, self.run.path)
 
     def conduct(self) -> str:
-        """As on one machine; on every way out nothing more is asked of the executor."""
         try:
             reason = super().conduct()
         finally:

@@ -38,8 +38,6 @@ class Parcel:
 
 @dataclass(frozen=True)
 class Arrived:
-    """A block that came home whole: where it ran, and every trial of it in the order in which they ran."""
-
     block: int
     host: str
     parcels: tuple[Parcel, ...]
@@ -167,7 +165,6 @@ def write(disk: Disk, folder: Path, arrived: Arrived) -> None:
 
 
 def read(disk: Disk, folder: Path, block: int) -> Arrived:
-    """Read a block, every checksum looked at; raises `FleetError`."""
     try:
         found = msgspec.json.decode(disk.read(folder / BLOCK_FILE), type=_Block)
         contents = {
@@ -185,8 +182,6 @@ def read(disk: Disk, folder: Path, block: int) -> Arrived:
 
 
 class Inbox:
-    """The inbox of a run directory."""
-
     def __init__(self, disk: Disk, run: Path) -> None:
         self._disk = disk
         self._path = run / DIRECTORY
@@ -198,7 +193,6 @@ class Inbox:
                 disk.remove_tree(self._path / name)
 
     def blocks(self) -> frozenset[int]:
-        """Numbers of the blocks that are here."""
         return frozenset(int(name) for name in self._disk.list(self._path) if name.isdigit())
 
     def keep(self, arrived: Arrived) -> None:

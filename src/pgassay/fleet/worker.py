@@ -154,8 +154,6 @@ Shipped = tuple[str, list[tuple[str, int, str, bytes]]]
 
 
 class HostError(RuntimeError):
-    """What the bench of a host said at its end."""
-
     def __init__(self, host: str, reason: str) -> None:
         super().__init__(host, reason)
         self.host = host

@@ -39,14 +39,14 @@ def main(arguments: list[str]) -> None:
         os.execv(command[0], [*command, *map(os.fsdecode, words)])
 
 
-def end_family(mark: bytes, grace_s: float = GRACE_S, proc: Path = Path("/proc")) -> None:
+def end_family(mark: bytes, proc: Path = Path("/proc")) -> None:
     """End every process with this mark, and all of their descendants; returns when none is left, or after a while."""
     began, empty = time.monotonic(), 0
     known: set[tuple[int, int]] = set()
     while empty < _LOOKS and time.monotonic() - began < PATIENCE_S:
         known = family(mark, known, proc)
         empty = 0 if known else empty + 1
-        late = time.monotonic() - began > grace_s
+        late = time.monotonic() - began > GRACE_S
         for pid, _ in known:
             with suppress(OSError):
                 os.kill(pid, signal.SIGKILL if late else signal.SIGCONT)

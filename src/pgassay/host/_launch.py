@@ -49,7 +49,12 @@ def main(arguments: list[str]) -> int:
                 return NOT_RUN
         if os.getppid() != int(parent):
             return NOT_RUN  # The parent died before we asked.
-        _execute(command, opened)
+        try:
+            os.execve(command[0], command, os.environ)
+        except PermissionError:
+            if opened is None:
+                raise
+            os.execve(opened, command, os.environ)  # a program of ours, in a directory that its account cannot enter
     except OSError as error:
         print(f"{command[0]}: could not be run: {error.strerror}", file=sys.stderr)
     return NOT_RUN
@@ -81,15 +86,6 @@ def _become(uid: str, gid: str, groups: str) -> None:
     if sys.platform == "linux":
         ctypes.CDLL(None).capset((ctypes.c_uint32 * 2)(CAPABILITY_VERSION_3, 0), (ctypes.c_uint32 * 6)())
     os.umask(PRIVATE_UMASK)
-
-
-def _execute(command: list[str], opened: int | None) -> None:
-    try:
-        os.execve(command[0], command, os.environ)
-    except PermissionError:
-        if opened is None:
-            raise
-        os.execve(opened, command, os.environ)  # a program of ours, in a directory that its account cannot enter
 
 
 if __name__ == "__main__":

@@ -50,7 +50,6 @@ def describe(account: Account) -> str:
 
 
 def groups_of(account: Account) -> list[int]:
-    """All groups of the account, its own first."""
     return os.getgrouplist(account.name, account.gid) if account.name else [account.gid]
 
 

@@ -59,9 +59,9 @@ class Ledger(LockedList):
         self.append(asdict(Change(kind, str(path), before, self._boot)))
 
 
-def boot_of(root: Path = Path("/")) -> str:
+def boot_of() -> str:
     try:
-        return (root / "proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
     except OSError:
         return ""
 

@@ -9,6 +9,7 @@ certainty, so the text says what was measured.)
 import os
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +33,6 @@ FAST_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_p
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The first line of /proc/stat, in ticks since boot (proc(5))."""
-
     busy: int
     idle: int
     steal: int
@@ -69,11 +68,8 @@ def turbo(boost: str | None, no_turbo: str | None) -> Finding | None:
     if boost is None and no_turbo is None:
         return None
     if boost == "1" or no_turbo == "0":
-        remedy = (
-            "echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
-            if no_turbo is not None
-            else "echo 0 > /sys/devices/system/cpu/cpufreq/boost"
-        )
+        setting = "1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
+        remedy = f"echo {setting if no_turbo is not None else '0 > /sys/devices/system/cpu/cpufreq/boost'}"
         return Finding("turbo", Severity.NOTE, "turbo is on: speed depends on how warm the processor is", remedy)
     return Finding("turbo", Severity.OK, "turbo is off")
 
@@ -202,16 +198,11 @@ LOW_SPACE_BYTES = 10 * 1024**3
 FLUSH_SUSPICIOUS_US = 30.0
 """Less than a round trip to any drive of today but persistent memory."""
 FLUSH_QUICK_US = 250.0
-_GB = 1024**3
-
-
 SHARED_MEMORY_BYTES = 1024**3
 
 
-def shared_memory(size_bytes: int | None) -> Finding | None:
-    """Is there room in /dev/shm for what parallel queries share? None where the machine has none."""
-    if size_bytes is None:
-        return None
+def shared_memory(size_bytes: int) -> Finding:
+    """Is there room in /dev/shm for what parallel queries share?"""
     text = f"/dev/shm has {size_bytes / 1024**2:.0f} MB"
     if size_bytes < SHARED_MEMORY_BYTES:
         return Finding(
@@ -318,28 +309,28 @@ def neighbours(
     ]
     found = []
     for server in servers:
-        family = [server, *descendants(server.pid, dict(after))]
-        ticks = sum(_used(before.get(process.pid), process) for process in family)
+        ticks = 0
+        for process in (server, *descendants(server.pid, dict(after))):
+            known = before.get(process.pid)
+            same = known is not None and known.started_ticks == process.started_ticks
+            ticks += process.cpu_ticks - (known.cpu_ticks if known is not None and same else 0)
         found.append(Neighbour(server.pid, ticks / elapsed_ticks))
     return sorted(found, key=lambda each: -each.share)
-
-
-def _used(before: Process | None, after: Process) -> int:
-    same = before is not None and before.started_ticks == after.started_ticks
-    return after.cpu_ticks - before.cpu_ticks if same and before is not None else after.cpu_ticks
 
 
 def judge_neighbours(found: list[Neighbour], places: Mapping[int, str]) -> Finding:
     """`busy_neighbour`; `places` are the servers' data directories by pid, where they may be read."""
     busy = [each for each in found if each.share >= BUSY_SHARE]
     if busy:
-        names = "; ".join(
-            f"process {each.pid}{_in(places.get(each.pid))} uses {each.share:.0%} of a processor" for each in busy
-        )
+        said = []
+        for each in busy:
+            place = places.get(each.pid)
+            there = f' in "{place}"' if place else ""
+            said.append(f"process {each.pid}{there} uses {each.share:.0%} of a processor")
         return Finding(
             "busy_neighbour",
             Severity.ERROR,
-            f"another PostgreSQL server is busy: {names}",
+            f"another PostgreSQL server is busy: {'; '.join(said)}",
             "wait until it is idle: a run would disturb it, and be disturbed",
         )
     if found:
@@ -348,10 +339,6 @@ def judge_neighbours(found: list[Neighbour], places: Mapping[int, str]) -> Findi
         )
         return Finding("busy_neighbour", Severity.NOTE, text, "it may become busy during a run")
     return Finding("busy_neighbour", Severity.OK, "no other PostgreSQL runs here")
-
-
-def _in(place: str | None) -> str:
-    return f' in "{place}"' if place else ""
 
 
 IMPOSSIBLE_WARNING = 0.001
@@ -385,7 +372,6 @@ def client_clock(share: float | None, limit_us: int, measured: str) -> Finding:
 
 
 def changes_owed(ledger: Ledger) -> Finding:
-    """`host_changes`: none, those of a running lab, or what a killed lab left and must be restored."""
     owed = ledger.owed()
     if not owed:
         return Finding("host_changes", Severity.OK, "pgassay has left no changes to this machine")
@@ -403,7 +389,6 @@ LOOK_S = 1.0
 
 
 def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
-    """All findings; `places` are the directories that clusters would live in."""
     facts = cpu(Path("/"))
     before = parse_cpu_times(_text("stat"))
     neighbour = busy_neighbour(look_s)
@@ -429,8 +414,10 @@ def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
             _vm("dirty_background_ratio") or 0,
             _vm("dirty_background_bytes") or 0,
         ),
-        shared_memory(_filesystem_bytes(Path("/dev/shm"))),
     ]
+    with suppress(OSError):
+        there = os.statvfs("/dev/shm")
+        found.append(shared_memory(there.f_frsize * there.f_blocks))
     for place in places:
         mount = mount_of(place)
         device = device_of(mount)
@@ -451,27 +438,17 @@ def busy_neighbour(look_s: float = LOOK_S) -> Finding:
     time.sleep(look_s)
     elapsed_ticks = (time.monotonic() - started_s) * os.sysconf("SC_CLK_TCK")
     others = neighbours(before, processes(), elapsed_ticks, os.getpid())
-    return judge_neighbours(others, {each.pid: _working_directory(each.pid) for each in others})
-
-
-def _filesystem_bytes(path: Path) -> int | None:
-    try:
-        return os.statvfs(path).f_frsize * os.statvfs(path).f_blocks
-    except OSError:
-        return None
+    places = {}
+    for each in others:
+        with suppress(OSError):
+            places[each.pid] = str((PROC / str(each.pid) / "cwd").readlink())
+    return judge_neighbours(others, places)
 
 
 def quota(cpu_max: str | None) -> float | None:
     """`200000 100000` of cgroup v2's cpu.max as 2.0 processors; None for `max` or nothing."""
     words = (cpu_max or "max").split()
     return None if words[0] == "max" or len(words) < 2 else int(words[0]) / int(words[1])
-
-
-def _working_directory(pid: int) -> str:
-    try:
-        return str((PROC / str(pid) / "cwd").readlink())
-    except OSError:
-        return ""
 
 
 def _text(name: str) -> str:

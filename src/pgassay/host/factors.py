@@ -32,6 +32,9 @@ class HostFactor(Factor):
     stage = Stage.HOST
     words: tuple[str, ...] = ()
     """The levels of a factor that has no others."""
+    usual: str = ""
+    """The level that a server has anyway: there is nothing to set for it."""
+    in_turns = Turns("the machine has one value at a time, and the servers of a block live at once", one_value=True)
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
@@ -39,17 +42,12 @@ class HostFactor(Factor):
     def unavailable(self, name: str) -> str | None:
         return None if os.geteuid() == 0 else NO_ROOT
 
-    def turns(self, name: str) -> Turns:
-        return Turns("the machine has one value at a time, and the servers of a block live at once", one_value=True)
-
     def parse(self, name: str, typed: str) -> Level:
-        """One of the words; raises `UsageError`."""
         if typed.strip() not in self.words:
             raise self.wrong(name, typed)
         return Level(typed, typed.strip())
 
     def wrong(self, name: str, typed: str) -> UsageError:
-        """For a level of another form."""
         return UsageError(f'"{name}" cannot be "{typed}"', f"it takes {self.accepts}")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
@@ -58,11 +56,38 @@ class HostFactor(Factor):
         From PostgreSQL's manual ("Managing Kernel Resources", "Linux Huge Pages"), the kernel's (hugetlbpage,
         transhuge) and systemd.resource-control(5). They hold for the settings that the level was measured with.
         """
-        return "\n".join(self.steps(level.typed)) or f"{name} = {level.typed}: nothing to set"
+        steps = () if level.typed == self.usual else self.steps(level.typed)
+        return "\n".join(steps) or f"{name} = {level.typed}: nothing to set"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        """One sentence a step; empty where the level is what a server has anyway."""
+        """One sentence a step, for a level that is not the usual one."""
         return ()
+
+
+class KernelWord(HostFactor):
+    """A factor whose levels are the words of one of the kernel's files, of which it shows the chosen one."""
+
+    file: str
+
+    @property
+    def path(self) -> Path:
+        return self.root / self.file
+
+    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
+        try:
+            found = current(self.path)
+        except OSError as error:
+            raise host_refused(self.path, level.canonical, error) from error
+        if found != level.canonical:
+            hosting.changes.write(self.path, level.canonical)
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """The kernel's word; None where it has another (`notsupported`)."""
+        try:
+            found = current(self.path)
+        except OSError:
+            return None
+        return found if found in self.words else None
 
 
 NO_MEMORY_GROUP = "this machine has no control group controller for memory, of version 1 or 2"
@@ -80,7 +105,6 @@ class HugePages(HostFactor):
     accepts = "none, or a size: 2MB, 1GB"
 
     def parse(self, name: str, typed: str) -> Level:
-        """`none`, or a page size in bytes; raises `UsageError`."""
         if typed.strip() in (NONE, "off"):
             return Level(typed, NONE)
         if typed.strip()[:1].isdecimal():
@@ -162,30 +186,17 @@ def _huge_pages_status(readable: Readable) -> str | None:
         return None
 
 
-class TransparentHugePages(HostFactor):
+class TransparentHugePages(KernelWord):
     """`host.transparent_huge_pages`: the kernel's own, for private memory; shared memory has a switch of its own."""
 
     pattern = "host.transparent_huge_pages"
     summary = "the kernel's transparent huge pages, for private memory"
     words = ("always", "madvise", "never")
     accepts = ", ".join(words)
-
-    @property
-    def _path(self) -> Path:
-        return self.root / "sys/kernel/mm/transparent_hugepage/enabled"
+    file = "sys/kernel/mm/transparent_hugepage/enabled"
 
     def unavailable(self, name: str) -> str | None:
-        return super().unavailable(name) or (None if self._path.exists() else NO_TRANSPARENT)
-
-    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        if current(self._path) != level.canonical:
-            hosting.changes.write(self._path, level.canonical)
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        try:
-            return current(self._path)
-        except OSError:
-            return None
+        return super().unavailable(name) or (None if self.path.exists() else NO_TRANSPARENT)
 
     def steps(self, typed: str) -> tuple[str, ...]:
         return (
@@ -201,12 +212,12 @@ class Memory(HostFactor):
     rank = 1
     summary = "memory of the server, page cache and huge pages included, by a control group"
     accepts = f"all, or a size from {format_bytes(_LEAST_MEMORY_BYTES)}"
+    usual = cpus.ALL
 
     def unavailable(self, name: str) -> str | None:
         return super().unavailable(name) or (None if groups.memory_hierarchy(self.root) else NO_MEMORY_GROUP)
 
     def parse(self, name: str, typed: str) -> Level:
-        """`all`, or a size of 32 MB at least, in bytes; raises `UsageError`."""
         if typed.strip() == cpus.ALL:
             return Level(typed, cpus.ALL)
         if typed.strip()[:1].isdecimal() and parse_memory(typed) >= _LEAST_MEMORY_BYTES:
@@ -258,8 +269,6 @@ class Memory(HostFactor):
         return format_bytes(limit + huge)
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        if typed == cpus.ALL:
-            return ()
         return (
             f"{self.pattern} = {typed}: a limit for the server and the page cache of what it reads:"
             f" MemoryMax={_systemd_size(typed)} in the systemd unit (or a machine of that size)",
@@ -284,6 +293,7 @@ class Cores(HostFactor):
     places_only = True
     summary = "CPUs of the server; of a number, siblings are used last, or first with :together; or of NUMA nodes"
     accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1, node:0"
+    usual = cpus.ALL
 
     def unavailable(self, name: str) -> str | None:
         """Anyone may keep to fewer CPUs."""
@@ -340,12 +350,10 @@ class Cores(HostFactor):
         return level.canonical if found == self.chosen(level) else f"cpu:{show_list(found)}"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        if typed == cpus.ALL:
-            return ()
         return (f"{self.pattern} = {typed}: CPUAffinity= in the systemd unit, or taskset (or a machine with as many)",)
 
 
-class Siblings(HostFactor):
+class Siblings(KernelWord):
     """`host.smt`: whether each core runs several hardware threads (the kernel's "CPU hotplug", `smt/control`).
 
     The whole machine loses its siblings while a trial runs, and gets them back at its end.
@@ -356,38 +364,19 @@ class Siblings(HostFactor):
     summary = "hardware threads of a core: off takes all siblings but the first from the whole machine"
     words = ("on", "off")
     accepts = ", ".join(words)
-
-    @property
-    def _path(self) -> Path:
-        return self.root / "sys/devices/system/cpu/smt/control"
+    file = "sys/devices/system/cpu/smt/control"
 
     def unavailable(self, name: str) -> str | None:
         """Needs root, siblings that the kernel may switch, and control groups that get them back."""
         if (reason := super().unavailable(name)) is not None:
             return reason
         try:
-            there = current(self._path) in self.words
+            there = current(self.path) in self.words
         except OSError:
             there = False
         if not there:
             return NO_SIBLINGS
         return SIBLINGS_WOULD_STAY_AWAY if groups.forgets_cpus(self.root) else None
-
-    def apply(self, name: str, level: Level, hosting: Hosting) -> None:
-        try:
-            found = current(self._path)
-        except OSError as error:
-            raise host_refused(self._path, level.canonical, error) from error
-        if found != level.canonical:
-            hosting.changes.write(self._path, level.canonical)
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """The kernel's word; None where it has another (`notsupported`)."""
-        try:
-            found = current(self._path)
-        except OSError:
-            return None
-        return found if found in self.words else None
 
     def steps(self, typed: str) -> tuple[str, ...]:
         kept = " and nosmt on the kernel's command line, so that it holds after a reboot" if typed == "off" else ""
@@ -403,6 +392,7 @@ class CpuLatency(HostFactor):
     pattern = "host.cpu_latency"
     summary = "the longest that an idle CPU may take to wake up: leaves out deeper idle states (C-states)"
     accepts = "usual, or a time: 0us, 20us"
+    usual = USUAL
 
     @property
     def _path(self) -> Path:
@@ -453,8 +443,6 @@ class CpuLatency(HostFactor):
         return USUAL if limit_us >= _NO_LIMIT_US else f"{limit_us}us"
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        if typed == USUAL:
-            return ()
         limit_us = _us(self.parse(self.pattern, typed).canonical)
         return (
             f"{self.pattern} = {typed}: a tuned profile with force_latency={limit_us}"
@@ -469,6 +457,7 @@ class MemoryNodes(HostFactor):
     places_only = True
     summary = "NUMA nodes from which the server's memory comes, as numactl --membind has it"
     accepts = "all, 0, 0-1, 0,2"
+    usual = cpus.ALL
 
     def unavailable(self, name: str) -> str | None:
         """A kernel that knows nodes; no right is needed but in containers, which `require_here` finds out."""
@@ -515,8 +504,6 @@ class MemoryNodes(HostFactor):
         )
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        if typed == cpus.ALL:
-            return ()
         return (f"{self.pattern} = {typed}: NUMAPolicy=bind and NUMAMask={typed} in the systemd unit, or numactl",)
 
 
@@ -531,13 +518,13 @@ class Scheduling(HostFactor):
     pattern = "host.scheduling"
     places_only = True
     summary = "usual, or realtime: the server and its load go before other programs"
-    words = ("usual", "realtime")
+    words = (USUAL, "realtime")
     accepts = ", ".join(words)
-    default = "usual"
+    default = usual = USUAL
 
     def require_here(self, name: str, level: Level) -> None:
         """Try it for a moment: containers and kernels may refuse even root."""
-        if level.canonical == "usual":
+        if level.canonical == USUAL:
             return
         before = os.sched_getscheduler(0), os.sched_getparam(0)
         try:
@@ -558,11 +545,9 @@ class Scheduling(HostFactor):
             policy = os.sched_getscheduler(readable.server.postmaster_pid)
         except OSError:
             return None
-        return "realtime" if policy == os.SCHED_RR else "usual"
+        return "realtime" if policy == os.SCHED_RR else USUAL
 
     def steps(self, typed: str) -> tuple[str, ...]:
-        if typed == "usual":
-            return ()
         return (f"{self.pattern} = {typed}: CPUSchedulingPolicy=rr in the systemd unit; starves what else runs",)
 
 

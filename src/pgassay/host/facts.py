@@ -75,7 +75,6 @@ def cores(cpuinfo: str) -> int | None:
 
 
 def memory_of(meminfo: str) -> dict[str, Fact]:
-    """Sizes in bytes, from /proc/meminfo."""
     fields = {
         "MemTotal": "total_bytes", "MemAvailable": "available_bytes", "SwapTotal": "swap_bytes",
         "SwapFree": "swap_free_bytes", "Hugepagesize": "huge_page_bytes",
@@ -88,7 +87,6 @@ def memory_of(meminfo: str) -> dict[str, Fact]:
 
 
 def transparent_huge_pages(root: Path) -> dict[str, Fact]:
-    """The kernel's choice: always, madvise or never."""
     folder = root / "sys/kernel/mm/transparent_hugepage"
     return {
         "transparent_huge_pages": chosen(read_text(folder / "enabled")),
@@ -97,7 +95,6 @@ def transparent_huge_pages(root: Path) -> dict[str, Fact]:
 
 
 def kernel(root: Path) -> dict[str, Fact]:
-    """Kernel, distribution, what it runs in, and the clock source."""
     release = read_text(root / "etc/os-release") or ""
     names = re.findall(r'^PRETTY_NAME="?([^"\n]*)"?$', release, re.MULTILINE)
     return {
@@ -126,7 +123,6 @@ def virtualization(root: Path) -> str | None:
 
 
 def storage(path: Path) -> dict[str, Fact]:
-    """The file system and the device of a directory."""
     mount = mount_of(path)
     facts: dict[str, Fact] = {
         "filesystem": mount.filesystem,
@@ -143,7 +139,6 @@ def storage(path: Path) -> dict[str, Fact]:
 
 
 def first(text: str, key: str) -> str | None:
-    """The value of the first `key : value` line."""
     found = re.search(rf"^{re.escape(key)}\s*:\s*(.*)$", text, re.MULTILINE)
     return found[1].strip() if found else None
 

@@ -67,16 +67,11 @@ def limit_memory(changes: HostChanges, hierarchy: Hierarchy, limit_bytes: int) -
     group = hierarchy.top / f"{GROUP_PREFIX}{os.getpid()}-{uuid.uuid4().hex[:8]}"
     changes.make_group(group)
     # What stood in a group of our own need not be given back: it goes with the group.
-    for name, value in _settings(hierarchy.version, limit_bytes):
+    limit, swap = ("limit_in_bytes", "swappiness") if hierarchy.version == V1 else ("max", "swap.max")
+    for name, value in ((f"memory.{limit}", str(limit_bytes)), (f"memory.{swap}", "0")):
         if (group / name).exists():
             (group / name).write_text(value, encoding="ascii")  # ours: a file of the kernel
     return group
-
-
-def _settings(version: int, limit_bytes: int) -> tuple[tuple[str, str], ...]:
-    if version == V1:
-        return (("memory.limit_in_bytes", str(limit_bytes)), ("memory.swappiness", "0"))
-    return (("memory.max", str(limit_bytes)), ("memory.swap.max", "0"))
 
 
 def own_limit_bytes() -> int | None:
@@ -108,7 +103,6 @@ def limit_of(pid: int, root: Path = Path("/")) -> int | None:
 
 
 def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
-    """The group of ours that a process is in (proc(5), /proc/pid/cgroup)."""
     ours = (each for each in _groups_of(pid, hierarchy, root) if each.name.startswith(GROUP_PREFIX))
     return next((hierarchy.top / each for each in ours), None)
 

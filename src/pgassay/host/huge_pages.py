@@ -15,6 +15,7 @@ from pgassay.study.units import format_bytes
 
 NEEDED = "shared_memory_size_in_huge_pages"
 TRIES = 3
+_BASE_BYTES = 4096
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,6 @@ def folder(page_bytes: int, root: Path) -> Path:
 
 
 def sizes(root: Path) -> tuple[int, ...]:
-    """The sizes that this kernel has, in bytes, smallest first."""
     names = (each.name for each in (root / "sys/kernel/mm/hugepages").glob("hugepages-*kB"))
     return tuple(sorted(int(name.removeprefix("hugepages-").removesuffix("kB")) * 1024 for name in names))
 
@@ -57,7 +57,6 @@ def default_size(root: Path) -> int | None:
 
 
 def pool(page_bytes: int, root: Path) -> Pool:
-    """The pool as it is now; raises `OSError` where this kernel has none of that size."""
     place = folder(page_bytes, root)
     return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
 
@@ -119,9 +118,9 @@ class SharedMemory:
     huge_bytes: int
 
 
-def shared_memory(smaps: str, base_bytes: int = 4096) -> SharedMemory:
+def shared_memory(smaps: str) -> SharedMemory:
     """From /proc/pid/smaps; a mapping in pages larger than the base page is one of a huge page pool."""
-    page, huge, size, shared = base_bytes, 0, 0, False
+    page, huge, size, shared = _BASE_BYTES, 0, 0, False
     for line in smaps.split("\n"):
         if re.match(r"^[0-9a-f]+-[0-9a-f]+ ", line):
             shared = line.split(" ", 2)[1].endswith("s")
@@ -130,12 +129,12 @@ def shared_memory(smaps: str, base_bytes: int = 4096) -> SharedMemory:
         elif shared and line.startswith("KernelPageSize:"):
             found = int(line.split()[1]) * 1024
             page = max(page, found)
-            huge += size if found > base_bytes else 0
+            huge += size if found > _BASE_BYTES else 0
     return SharedMemory(page, huge)
 
 
-def peak_bytes(pid: int, root: Path = Path("/")) -> int:
+def peak_bytes(pid: int) -> int:
     """The greatest virtual size that a process has had (VmPeak); raises `OSError` when it is gone."""
-    text = (root / f"proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
+    text = Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace")
     found = re.search(r"^VmPeak:\s+(\d+) kB$", text, re.MULTILINE)
     return int(found[1]) * 1024 if found else 0

@@ -24,13 +24,11 @@ from pgassay.scratch import state_directory
 
 
 def processes(proc: Path = Path("/proc")) -> dict[int, Process]:
-    """All processes now, by pid."""
     there = (process_of(entry.name, proc) for entry in proc.iterdir() if entry.name.isdecimal())
     return {process.pid: process for process in there if process is not None}  # None: it ended while we looked
 
 
 def descendants(pid: int, everyone: dict[int, Process]) -> list[Process]:
-    """Children, grandchildren and so on of `pid`, without itself."""
     found: list[Process] = []
     parents = {pid}
     while parents:
@@ -116,7 +114,6 @@ class Keeper:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
         return self._process.pid
 
     def add(self, word: str) -> None:

@@ -80,11 +80,9 @@ class Stage:
             self._given_back = stack.pop_all()
 
     def command(self, words: Sequence[str]) -> list[str]:
-        """The words by the program's own paths; its name stays."""
         return [*words[:1], *(_with_paths(word, self.paths) for word in words[1:])]
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        """The variables by the program's own paths."""
         return {name: _with_paths(value, self.paths) for name, value in variables.items()}
 
     def place(self, path: Path) -> Path:
@@ -169,8 +167,6 @@ _LOOK_S = 0.25
 
 
 class LocalRunning:
-    """A program of ours under way; see `bench.running.Running`."""
-
     def __init__(
         self,
         command: Sequence[str],
@@ -187,7 +183,6 @@ class LocalRunning:
 
     @property
     def pid(self) -> int:
-        """The process id; also that of its session and process group."""
         return self._process.pid
 
     def wait(self, timeout_s: float | None = None) -> Completed:
@@ -245,7 +240,6 @@ class LocalRunner:
         stdout: Path | None = None,
         files: Sequence[Path] = (),
     ) -> Completed:
-        """Run to the end; see `bench.running.Runner.run`."""
         with contextlib.ExitStack() as stack:
             given: int | IO[bytes] = subprocess.DEVNULL
             if input_text is not None:
@@ -291,7 +285,6 @@ class LocalRunner:
         files: Sequence[Path] = (),
         output: Path | None = None,
     ) -> LocalRunning:
-        """Start in a session of its own; see `bench.running.Runner.start`."""
         words, variables, stage = self._staged(command, environment, files, output, privileged)
         try:
             with stdout.open("ab") as out, stderr.open("ab") as err, _interrupt_held_back():
@@ -311,7 +304,6 @@ class LocalRunner:
         return LocalRunning(command, process, stdout, stderr, stage)
 
     def _another(self, privileged: str) -> bool:
-        """Does the program run under another account than ours?"""
         return not privileged and self._account.name is not None
 
     def _staged(
@@ -366,7 +358,6 @@ def _interrupt_held_back() -> Iterator[None]:
 
 
 def _await_end(process: "subprocess.Popen[bytes]", timeout_s: float) -> None:
-    """Until it has ended, or so long: the kernel tells (pidfd_open(2)), where `Popen.wait` would look now and then."""
     if process.poll() is not None:
         return
     if not hasattr(os, "pidfd_open"):
@@ -451,10 +442,14 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
     family: list[Process] = []
     try:
         _signal_group(process, signal.SIGSTOP)
-        while fresh := [each for each in descendants(process.pid, processes()) if not _among(each, family)]:
+        known: set[tuple[int, int]] = set()
+        while fresh := [
+            each for each in descendants(process.pid, processes()) if (each.pid, each.started_ticks) not in known
+        ]:
             for each in fresh:
                 _signal(each, signal.SIGSTOP)
             family += fresh
+            known |= {(each.pid, each.started_ticks) for each in fresh}
         if process.poll() is None:
             _signal_group(process, signal.SIGTERM)
     finally:
@@ -465,22 +460,12 @@ def _abandon(process: "subprocess.Popen[bytes]") -> None:
     end_all(family, 1.0)
 
 
-def _among(process: Process, family: Sequence[Process]) -> bool:
-    """Is this very process listed, whatever it has done since?"""
-    return (process.pid, process.started_ticks) in {(each.pid, each.started_ticks) for each in family}
-
-
 class SystemClock:
-    """Both times of this machine."""
-
     def monotonic_ns(self) -> int:
-        """Nanoseconds that never go back."""
         return time.monotonic_ns()
 
     def wall_ns(self) -> int:
-        """Nanoseconds since the epoch, UTC."""
         return time.time_ns()
 
     def sleep(self, seconds: float) -> None:
-        """Wait; a negative length is none."""
         time.sleep(max(0.0, seconds))

@@ -176,7 +176,6 @@ class LiveTrial:
         """How many of the turns have paid for writing back."""
 
     def begin(self) -> None:
-        """Clone, start, settle, connect, warm up, and stand still."""
         for step in (self.trial.clone, self.trial.start, self.trial.settle, self._connect):
             if not self.over:
                 self._try(step)
@@ -232,7 +231,6 @@ class LiveTrial:
         pairing.update(pairing=ALTERNATE, slice_s=slice_s, lead_in_s=lead_in_s, placement=placement)
 
     def begin_again(self) -> None:
-        """Its turns so far were too short to be measured; the next ones are the first."""
         self.trial.state.pairing.setdefault("slice_too_short_s", self._slice_s)
         self._unmeasured += self.turns
         self.turns, self._paid = [], 0
@@ -416,7 +414,10 @@ class LiveTrial:
             found = responses.of_slices(slices, charged_ns / 1e9)
             measured = {each.name: found.get(each.name) for each in self.arm.load.responses}
             if trial.site.metronome is not None:
-                measured |= {each.name: _weighted(kept, each.name) for each in METRONOME}
+                for each in METRONOME:  # means, weighted by the lengths of the turns
+                    known = [(turn.machine[each.name], turn.charged_ns) for turn in kept if each.name in turn.machine]
+                    total_ns = sum(length for _, length in known)
+                    measured[each.name] = sum(value * length for value, length in known) / total_ns if known else None
             result = LoadResult(
                 status=0,
                 began=(first.played.opened_ns, first.wall_ns),
@@ -453,12 +454,6 @@ class LiveTrial:
             player, self._player = self._player, None
             if player is not None:
                 player.close()
-
-
-def _weighted(turns_: Sequence[Turn], name: str) -> float | None:
-    """The mean of what the metronome measured, weighted by the lengths of the turns."""
-    known = [(turn.machine[name], turn.charged_ns) for turn in turns_ if name in turn.machine]
-    return sum(value * length for value, length in known) / sum(length for _, length in known) if known else None
 
 
 ROUNDS_LEFT_MIN = 0.5

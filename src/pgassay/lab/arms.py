@@ -79,7 +79,6 @@ class ResolvedArm:
 
     @cached_property
     def load(self) -> Load:
-        """The arm's load, with the programs of its own installation."""
         return self.site.load(self._offered, self.installation)
 
     @cached_property
@@ -214,7 +213,6 @@ def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
-    """The levels of an arm with their factors, in the order of the stages."""
     bound = []
     for name, level in study.levels_of(arm).items():
         factor = catalogue.find(name)
@@ -280,7 +278,6 @@ def _wal_bytes(setting: str | None) -> int:
 
 
 def slowed(options: LoadOptions, dilation: int) -> LoadOptions:
-    """A load that offers its rate, and has the limit of a latency, by the drive's clock."""
     found = options
     if isinstance(found, RatedOptions) and found.rate_tps is not None:
         found = replace(found, rate_tps=found.rate_tps / dilation)

@@ -62,11 +62,9 @@ class AsLeft:
     """The page cache beneath a server that is not ours is left alone; implements `lab.site.Caches`."""
 
     def make_cold(self, directory: Path) -> str:
-        """Nothing is dropped; `refusals` does not let a study ask for it."""
         return "left as it was"
 
     def make_warm(self, directory: Path) -> str:
-        """Nothing is read by files; the copy of the database has just been written."""
         return "as CREATE DATABASE left it"
 
 
@@ -149,7 +147,6 @@ class AttachedBench(Workbench):
         return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self._watch]
 
     def require(self, resolved: ResolvedStudy) -> None:
-        """Raise `UsageError` for what a server that runs already cannot have, every factor with its reason."""
         found = tuple(dict.fromkeys(refusals(resolved)))
         if found:
             raise as_it_is((), found)
@@ -168,55 +165,45 @@ class AttachedBench(Workbench):
                 )
 
     def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
-        """What could not be done or read there, by code, for warnings and the record."""
-        facts, found = self._attached.facts, []
+        facts = self._attached.facts
+        found: dict[str, str] = {}
         if self._companions != NOBODY:
             unseen = (
                 ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
             )
-            found.append(("companions", f"on the server may stay (--companion): {self._companions.words}{unseen}"))
+            found["companions"] = f"on the server may stay (--companion): {self._companions.words}{unseen}"
         if raised := scopes.raised_above_standbys(self._attached.sql, [arm.setup.settings for arm in resolved.arms]):
-            found.append(
-                (
-                    "standbys",
-                    f"{', '.join(raised)} of the server is raised while standbys stream from it: one that has less"
-                    " stops replaying WAL until it is restarted with as much",
-                )
+            found["standbys"] = (
+                f"{', '.join(raised)} of the server is raised while standbys stream from it: one that has less"
+                " stops replaying WAL until it is restarted with as much"
             )
         left = set()  # settings that would pin the regime and stay as they are
         for arm in resolved.arms:
             left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
         if left:
-            found.append(
-                (
-                    "not_pinned",
-                    f"{', '.join(sorted(left))} stay as the server has them, since ALTER SYSTEM is not for role"
-                    f" {facts.role}: a window may hold no whole checkpoint cycle",
-                )
+            found["not_pinned"] = (
+                f"{', '.join(sorted(left))} stay as the server has them, since ALTER SYSTEM is not for role"
+                f" {facts.role}: a window may hold no whole checkpoint cycle"
             )
         if not facts.checkpoints:
-            found.append(
-                (
-                    "no_checkpoint",
-                    f"no CHECKPOINT before a window, since role {facts.role} lacks pg_checkpoint: each begins somewhere"
-                    " in a cycle",
-                )
+            found["no_checkpoint"] = (
+                f"no CHECKPOINT before a window, since role {facts.role} lacks pg_checkpoint: each begins somewhere"
+                " in a cycle"
             )
         hidden = self._unseen()
         if hidden:
             hides = "the server's data directory is hidden from the role"
             why = hides if facts.here else "the server is not on this machine"
-            found.append(("not_seen", f"not available, since {why}: {', '.join(hidden)}"))
+            found["not_seen"] = f"not available, since {why}: {', '.join(hidden)}"
         if not facts.superuser:
             lacks = "bytes of row versions (pg_statistic) and pg_prewarm are not available"
-            found.append(("no_superuser", f"role {facts.role} is no superuser: {lacks}"))
+            found["no_superuser"] = f"role {facts.role} is no superuser: {lacks}"
         if not facts.reads_statistics:
             lacks = "what other sessions do, and the size of pg_wal, are not available"
-            found.append(("no_monitor", f"role {facts.role} lacks pg_monitor: {lacks}"))
-        return found
+            found["no_monitor"] = f"role {facts.role} lacks pg_monitor: {lacks}"
+        return tuple(found.items())
 
     def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
-        """What a run changes on the server and puts back, a line each."""
         sql, facts, restarts = self._attached.sql, self._attached.facts, self.options.restart is not None
         found: dict[Scope, dict[str, None]] = {scope: {} for scope in Scope}
         for arm in resolved.arms:
@@ -261,7 +248,6 @@ class AttachedBench(Workbench):
         }
 
     def _mount(self) -> Mount:
-        """Of the server's files, where they are here and the server tells where."""
         facts = self._attached.facts
         if facts.here and facts.data_directory is not None and facts.data_directory.exists():
             return mount_of(facts.data_directory)

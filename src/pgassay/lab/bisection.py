@@ -53,7 +53,6 @@ class Question(CommitsQuestion):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Study, repository and commits; how many blocks at most may change."""
         return *super().key, self.commits
 
 
@@ -111,7 +110,6 @@ class Bisection:
 
     @property
     def last(self) -> int:
-        """The place of the bad commit."""
         return len(self.commits) - 1
 
     def run(self) -> Answer:
@@ -150,7 +148,6 @@ class Bisection:
         return bisection.spans(self.last, self._seen, self._skipped.keys())
 
     def _step(self, asked: NextBlock, blocks: int) -> None:
-        """Measure, or learn that it cannot be done."""
         place = asked.commit
         commit, reference = self.commits[place], self.commits[asked.against]
         self._steps += 1
@@ -215,7 +212,6 @@ class Bisection:
 
 
 def good_against_bad(mean: BlockMean, blocks: int) -> str:
-    """Progress of a bisection's first part."""
     if mean.half == inf:
         return f"good against bad: {blocks} blocks, no interval yet"
     estimate, low, high = (

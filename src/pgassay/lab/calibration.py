@@ -118,7 +118,6 @@ TURNS_STUDY = "calibration-turns"
 
 
 def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
-    """The study of two equal servers that take turns under the load of a calibration's document."""
     design = calibration["design"]
     budget_s = seconds("[design]", design["budget"]) * (1.0 - SEQUENTIAL_SHARE) / SEQUENTIAL_SHARE / len(WAYS)
     blocks = min(TURNS_BLOCKS, design["blocks"]["max"])
@@ -201,7 +200,6 @@ class Calibrator:
         return reason
 
     def _restarts(self, block: int) -> tuple[Arm, ...]:
-        """Each cluster's first run, in the block's order."""
         first = self.resolved.study.arms[0].covariate
         arms = [arm for arm in self.resolved.study.arms if arm.covariate == first]
         return order(self.resolved.study, self.run.header.seed, block, arms)

@@ -21,7 +21,6 @@ class FactorCatalogue:
         return next((factor for factor in self._factors if matches(factor.pattern, name)), None)
 
     def names(self) -> Sequence[str]:
-        """The patterns of all factors, in alphabetical order."""
         return sorted(factor.pattern for factor in self._factors)
 
     def namesakes(self, setting: str) -> Sequence[str]:
@@ -30,7 +29,6 @@ class FactorCatalogue:
         return [name for name in ours if name.endswith(f".{setting}") and "*" not in name]
 
     def all(self) -> Sequence[Factor]:
-        """All factors, in the order of their patterns."""
         return sorted(self._factors, key=lambda each: each.pattern)
 
 

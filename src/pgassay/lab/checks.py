@@ -98,7 +98,6 @@ def of_window(problems: Mapping[str, str], log: str, counters: Mapping[str, floa
 
 
 def merged(problems: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
-    """All problems of both, `more` first; a code that both have keeps both details."""
     codes = dict.fromkeys([*more, *problems])
     return {code: "; ".join(each[code] for each in (more, problems) if code in each) for code in codes}
 
@@ -220,29 +219,18 @@ def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
 
 
 def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
-    """What made the machine slower than the treatment did."""
-    found = []
-    if evidence.steal_share is not None and evidence.steal_share > STEAL_SHARE_MAX:
-        found.append(
-            Reason("steal", f"the hypervisor took {evidence.steal_share:.0%} of the CPU time during the window")
-        )
-    if evidence.foreign_cpu_share is not None and evidence.foreign_cpu_share > evidence.foreign_share_max:
-        found.append(
-            Reason("foreign_cpu", f"other programs used {evidence.foreign_cpu_share:.0%} of the CPU during the window")
-        )
+    found = {}
+    if (share := evidence.steal_share) is not None and share > STEAL_SHARE_MAX:
+        found["steal"] = f"the hypervisor took {share:.0%} of the CPU time during the window"
+    if (share := evidence.foreign_cpu_share) is not None and share > evidence.foreign_share_max:
+        found["foreign_cpu"] = f"other programs used {share:.0%} of the CPU during the window"
     written, share = evidence.device_written_bytes, evidence.foreign_write_share
     if written and share and share > evidence.foreign_share_max and share * written > FOREIGN_WRITE_BYTES_MIN:
-        found.append(
-            Reason(
-                "foreign_writes",
-                f"{share:.0%} of what was written to the drive in the window was written by other programs",
-            )
-        )
-    if evidence.thermal_throttles:
-        found.append(
-            Reason("throttled", f"cores slowed down to cool {evidence.thermal_throttles:.0f} times during the window")
-        )
-    return tuple(found)
+        wrote = "of what was written to the drive in the window was written by other programs"
+        found["foreign_writes"] = f"{share:.0%} {wrote}"
+    if times := evidence.thermal_throttles:
+        found["throttled"] = f"cores slowed down to cool {times:.0f} times during the window"
+    return tuple(Reason(code, detail) for code, detail in found.items())
 
 
 def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
@@ -276,7 +264,6 @@ def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
 
 
 def evidence_of(arm: ResolvedArm, state: TrialState) -> Evidence:
-    """What a trial's state holds for the checks."""
     wanted_s, window = arm.setup.load.timed_s, state.window
     mismatches = {}
     for bound in arm.bound:

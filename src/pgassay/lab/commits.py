@@ -103,8 +103,6 @@ _ABBREVIATED = 12
 
 
 class SubjectKind(StrEnum):
-    """Of a repository."""
-
     POSTGRESQL = "postgresql"
     EXTENSION = "extension"
     SCHEMA = "schema"
@@ -132,7 +130,6 @@ class Subject:
 
     @property
     def what(self) -> str:
-        """For people."""
         if self.kind is SubjectKind.SCHEMA:
             return f"{self.file} of {self.repository}"
         return self.repository if self.kind is SubjectKind.POSTGRESQL else f"the extension of {self.repository}"
@@ -162,7 +159,6 @@ class CommitsQuestion:
 
     @property
     def subject(self) -> Subject:
-        """What the commits are commits of."""
         return Subject(SubjectKind(self.kind), self.repository, self.file)
 
 
@@ -224,8 +220,6 @@ class Pair:
 
 
 class Blocks(Protocol):
-    """Where blocks come from."""
-
     @property
     def primary(self) -> Response:
         """What is bisected by; on a ratio scale."""
@@ -341,8 +335,6 @@ class CommitBlocks:
         return next((each for each in self.responses if each.name == name), Response(name, name, "", Better.NEITHER))
 
     def measure(self, good: Commit, other: Commit, blocks: int, path: Path) -> tuple[Pair, ...]:
-        """Run, go on with, or read the run at `path`."""
-
         def write() -> WrittenStudy:
             levels = [level(self.subject, each, self.trees, self.runner) for each in (good, other)]
             study, names = self.written.study, called(self.subject, (good, other))

@@ -117,7 +117,6 @@ def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entri
 def _verdicts(
     study: Study, trials: Sequence[TrialRecord], history: History, declared: Mapping[str, Response]
 ) -> Mapping[str, Verdict]:
-    """On each arm by its label: by its own power cuts where the design says so, else against its baseline."""
     if study.design.risk_below is not None:
         below = study.design.risk_below
         return {arm.name: risk.verdict_of(_cuts(arm, trials), below) for arm in study.arms}

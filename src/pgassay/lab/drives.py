@@ -50,7 +50,6 @@ HOST_WRITTEN, WAL_ALONE = "host_bytes_written", "wal_write_amplification"
 
 
 def local_attacher(runner: Runner, account: Account) -> Attacher:
-    """What attaches drives on this machine, for the servers' account."""
     return Attacher(runner=runner, kernel=LinuxKernel(runner), program=RealDaemon(), account=account, mount_of=mount_of)
 
 
@@ -360,7 +359,6 @@ def contents(
 
 
 def claimed_drives(study: Study) -> frozenset[str]:
-    """The options of those drives whose kind a published claim of the study speaks of."""
     levels = (named for claim in study.claims for named in (claim.treatment, claim.against, *claim.than))
     return frozenset(name for named in levels for name in (DATA_OPTION, WAL_OPTION) if named.get(name) in CLAIMED)
 

@@ -149,7 +149,6 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
 
 
 def _buffers_beyond(typed: str, limit: str) -> UsageError:
-    """For shared_buffers (as typed) that exceed the memory, which `limit` names."""
     return UsageError(
         f"server.shared_buffers = {typed} does not fit in {limit}",
         "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
@@ -167,6 +166,5 @@ def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:
 
 
 def host_factors_left_out(reasons: Mapping[str, str]) -> str:
-    """What --without-host-factors left out, for the record and as a warning."""
     named = "; ".join(f"{name} ({reason})" for name, reason in reasons.items())
     return f"host factors left out, because this machine does not support them: {named}"

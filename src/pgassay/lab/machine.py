@@ -79,7 +79,6 @@ def length_known(study: Study) -> bool:
 
 
 def _options_of(study: Study, arm: Arm) -> LoadOptions:
-    """What an arm asks of its load, where no site is at hand to resolve the arm for."""
     levels = study.levels_of(arm).items()
     return drivers.options_of(
         {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
@@ -185,18 +184,15 @@ def _loaded_s(arm: ResolvedArm) -> float:
 
 def _besides_s(arm: ResolvedArm) -> float:
     rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
-    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + _turns_s(arm)
+    design, turns_s = arm.study.design, 0.0
+    if design.pairing == ALTERNATE:
+        rounds = rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
+        turns_s = CONNECTION_S + TURN_S * rounds
+    return TRIAL_S + rate * arm.kept_bytes / _GB + _layout_s(arm) + turns_s
 
 
 def _layout_s(arm: ResolvedArm) -> float:
     return LAYOUT_S_PER_GB * arm.setup.load.laid_out_bytes / _GB
-
-
-def _turns_s(arm: ResolvedArm) -> float:
-    design = arm.study.design
-    if design.pairing != ALTERNATE:
-        return 0.0
-    return CONNECTION_S + TURN_S * rounds_of(arm.setup.load.duration_s or DURATION_S, design.slice_s)
 
 
 def _preparing_s(arm: ResolvedArm) -> float:
@@ -220,7 +216,6 @@ class Calibrated(Generic[Found]):
 
 
 def setting_of(arm: ResolvedArm, mount: Mount) -> Setting:
-    """What a calibration with this arm's load holds for."""
     major = arm.installation.version.major
     return Setting(host_id(), mount.filesystem, mount.device, str(major), _whole_load(arm.setup.load))
 
@@ -271,7 +266,6 @@ def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, Calibrate
 
 
 def way_of_turns(study: Study) -> str:
-    """The way in which a study's servers take turns, where they do."""
     scheduling = study.fixed.get(SCHEDULING)
     return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
 
@@ -334,7 +328,6 @@ def _data_bytes(resolved: ResolvedStudy) -> int:
 
 
 def known_capacities(mount: Mount) -> dict[str, str | float]:
-    """What the drive can do, from the last calibration of this place; empty without one."""
     return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
 
 

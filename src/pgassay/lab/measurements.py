@@ -166,13 +166,11 @@ def space_as_loaded(server: Server) -> dict[str, float | None]:
 
 
 def space_as_left(server: Server) -> dict[str, float | None]:
-    """The free shares after the window and its readings; a CHECKPOINT comes first."""
     server.execute("CHECKPOINT")
     return read_shares(server, "left")
 
 
 def free_shares(counters: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The responses from the counters that `as_loaded` and `as_left` read."""
     return {
         "free_share_loaded": counters.get(f"{PAGE_SPACE_PREFIX}.loaded_share"),
         "free_share": counters.get(f"{PAGE_SPACE_PREFIX}.left_share"),
@@ -205,8 +203,6 @@ _RELATION_FILES = (
 
 @dataclass(frozen=True)
 class Kind:
-    """All files of one kind."""
-
     name: str
     files: tuple[DataFile, ...]
 
@@ -257,7 +253,6 @@ def stored_relations(server: Server, directory: Path, codec: str) -> dict[str, f
 
 
 def compression_ratios(counters: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The responses from the counters of `stored_wal` and `stored_relations`: logical / compressed bytes by kind."""
     found: dict[str, float | None] = {}
     for kind in KINDS:
         whole, stored = (counters.get(f"{STORED}.{kind}_{side}_bytes") for side in ("logical", "compressed"))

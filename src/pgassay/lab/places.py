@@ -61,7 +61,6 @@ def embedded_directory(environment: Mapping[str, str]) -> Path:
 
 
 def local_finder(runner: Runner, clock: Clock, account: Account, environment: Mapping[str, str] = os.environ) -> Finder:
-    """What looks for PostgreSQL on this machine, the embedded wheel's copy among it."""
     return Finder(runner, clock, account, environment, copies=embedded_directory(environment))
 
 
@@ -119,7 +118,6 @@ def builder_of(
 
 
 def local_builder(building: Building) -> Builder:
-    """The same with this machine's own clock, accounts and programs."""
     account, clock = accounts.choose(), SystemClock()
     runner = LocalRunner(account)
     return builder_of(building, runner, clock, account, local_finder(runner, clock, account))

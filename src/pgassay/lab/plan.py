@@ -28,7 +28,6 @@ from pgassay.lab.machine import (
 )
 from pgassay.lab.pairing import refusals
 from pgassay.lab.places import STAND_IN
-from pgassay.lab.preflight import Room
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
@@ -85,8 +84,6 @@ class RiskForecast:
 
 @dataclass(frozen=True)
 class Elsewhere:
-    """Another drive of the study, and the room that it needs and has."""
-
     data_directory: str
     filesystem: str
     device: str
@@ -167,7 +164,6 @@ class Plan:
 
 
 def plan(prepared: Prepared, seed: int) -> Plan:
-    """The plan of a study that passed the checks, in the order that `seed` gives."""
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount)
@@ -199,7 +195,10 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         needed_bytes=checked.rooms[0].needed_bytes,
         free_bytes=mount.free_bytes,
         snapshots=sum(room.snapshots for room in checked.rooms),
-        elsewhere=tuple(map(_elsewhere, checked.rooms[1:])),
+        elsewhere=tuple(
+            Elsewhere(str(at.mount.path), at.mount.filesystem, at.mount.device, at.needed_bytes, at.mount.free_bytes)
+            for at in checked.rooms[1:]
+        ),
         blocks_min=study.design.blocks_min,
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,
@@ -234,11 +233,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         server=prepared.bench.describe(),
         changes=tuple(prepared.bench.changes(resolved)),
     )
-
-
-def _elsewhere(room: Room) -> Elsewhere:
-    mount = room.mount
-    return Elsewhere(str(mount.path), mount.filesystem, mount.device, room.needed_bytes, mount.free_bytes)
 
 
 def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: float) -> RiskForecast | None:
@@ -281,7 +275,6 @@ def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[MethodNoise, ...]
 
 
 def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast:
-    """What a way would resolve after so many blocks of this study."""
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     width, low, high = (
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)

@@ -184,13 +184,11 @@ class Cut:
     """At the server under load, just before the cut and just after it."""
 
     def found(self, verdict: str, detail: str, evidence: str = "") -> None:
-        """The first thing that is found is the verdict."""
         if self.record.verdict == SOUND:
             self.record = replace(self.record, verdict=verdict, detail=detail, evidence=evidence)
 
 
 def place_page(cut: Cut, page_file: tuple[str, int] | None) -> None:
-    """Write down in which file a torn page lies, and which block of its relation it is."""
     if cut.record.page is None or page_file is None:
         return
     name, place = page_file
@@ -201,7 +199,6 @@ def place_page(cut: Cut, page_file: tuple[str, int] | None) -> None:
 
 
 def name_page(cut: Cut, server: Server) -> None:
-    """Write down the name of the relation that a torn page belongs to, where the server knows it."""
     page = cut.record.page or {}
     found = _RELATION_FILE.fullmatch(str(page.get("file", "")))
     if found is not None and found["database"]:
@@ -315,7 +312,6 @@ _WAL_WRITER_DELAY = "200ms"
 
 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
-    """What trials yield in addition where cuts are made."""
     return RESPONSES if any(each.cuts for each in options) else ()
 
 
@@ -488,7 +484,6 @@ class PowerCuts:
         return made
 
     def _recovered(self, made: Cut, request: CrashRequest, sockets: Path, *, as_set: bool, whole: bool) -> None:
-        """Cut, recover, look, and give all of it back."""
         try:
             with self._aiming if request.page_within_s is not None else nullcontext():
                 before = self._look()

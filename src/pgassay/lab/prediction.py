@@ -55,7 +55,6 @@ class Figure:
     basis: Basis
 
     def times(self, factor: float) -> "Figure":
-        """The same of so many times more."""
         low, high = self.interval or (0.0, 0.0)
         return replace(self, value=self.value * factor, interval=self.interval and (low * factor, high * factor))
 
@@ -93,26 +92,14 @@ def space_of(trials: Sequence[TrialRecord], baseline: str, data_bytes: float) ->
 
 
 def point(by: float, values: Sequence[float]) -> Point:
-    """The mean of a figure's values in one run 1:`by`, and the standard error."""
     error = stdev(values) / sqrt(len(values)) if len(values) > 1 else inf
     return Point(by, fmean(values), error, len(values))
 
 
 def physical(points: Sequence[Point]) -> Figure:
-    """Of bytes for a byte; never below none."""
     found = _led(points, trend)
     low, high = found.interval or (0.0, 0.0)
     return replace(found, value=max(0.0, found.value), interval=found.interval and (max(0.0, low), high))
-
-
-def compression(points: Sequence[Point]) -> Figure:
-    """Of logarithms: the ratio itself, which fixed costs change as they change space."""
-    return _ratio(_led(points, trend))
-
-
-def amplification(points: Sequence[Point]) -> Figure:
-    """Of logarithms: write amplification, which need not go by fixed costs: the runs agree, or the law is followed."""
-    return _ratio(_led(points, judge))
 
 
 def _led(points: Sequence[Point], law: Callable[[Sequence[Point]], Judgement]) -> Figure:
@@ -311,16 +298,13 @@ _Simulated = Sequence[Sequence[Prediction]]
 
 
 def _targets(part: _Part, asked: DriveQuestion) -> Sequence[Target]:
-    """The drives that are asked about, with all of the run's fixed costs so many times."""
     stored, compressed = part.space.physical.value * asked.data_bytes, exp(part.space.compression.value)
     return [_target(part.recorded, asked, spare, stored, compressed, part.times) for spare in asked.over_provisioning]
 
 
 def _simulated(part: _Part, asked: DriveQuestion) -> _Simulated:
-    return [
-        [predict(each, target, asked.simulated_bytes) for each in part.recorded.recordings]
-        for target in _targets(part, asked)
-    ]
+    every, size_bytes = part.recorded.recordings, asked.simulated_bytes
+    return [[predict(each, target, size_bytes) for each in every] for target in _targets(part, asked)]
 
 
 def _spreads(parts: Sequence[_Part], treatments: Sequence[_Simulated]) -> Sequence[tuple[float, int]]:
@@ -367,7 +351,7 @@ def _predicted(
     """From one run, or several, that with the most data first."""
     largest = parts[0].recorded
     stored = physical([each.space.physical for each in parts]).times(asked.data_bytes)
-    ratio = compression([each.space.compression for each in parts])
+    ratio = _ratio(_led([each.space.compression for each in parts], trend))  # fixed costs change it as they do space
     drives: list[Prediction] = []
     bases: list[Basis | None] = []
     for number, spare in enumerate(asked.over_provisioning):
@@ -381,7 +365,7 @@ def _predicted(
             drives.append(Prediction(target, None, None, settled=False))
             bases.append(None)
             continue
-        figure = amplification(known)
+        figure = _ratio(_led(known, judge))  # it need not go by fixed costs: the runs agree, or the law is followed
         settled = all(found.settled for each in simulated for found in each[number])
         drives.append(Prediction(target, figure.value, figure.interval, settled))
         bases.append(figure.basis)
@@ -417,7 +401,6 @@ def _point(times: float, each: Sequence[Prediction], spread: tuple[float, int]) 
 
 
 def _own(each: Recorded) -> Target:
-    """The drive that was recorded."""
     own = int(each.capacity_bytes)
     share = 1 / each.compression_ratio if each.kind == COMPRESSING else 1.0
     live = each.live_share * own

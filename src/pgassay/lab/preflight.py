@@ -44,7 +44,6 @@ class Room:
 
     @property
     def least_bytes(self) -> int:
-        """Without these a study is refused."""
         return self.needed_bytes - self.at_most_bytes
 
 
@@ -58,7 +57,6 @@ class Checked:
 
     @property
     def mount(self) -> Mount:
-        """The file system of the first arm's clusters."""
         return self.rooms[0].mount
 
     @property
@@ -92,25 +90,19 @@ def check(resolved: ResolvedStudy) -> Checked:
         require_connections(arm.setup)
         power_cuts.require(arm)
         counted.require(arm)
-        _require_client(arm)
+        name = arm.setup.load.host
+        client = arm.site.client(name)
+        if client is not None:  # it must be there, and the servers must be such as it can reach
+            try:
+                client.require()
+                if arm.installation.found_by != STAND_IN:
+                    arm.installation.require_network()
+            except PgassayError as error:
+                arm.site.lacking.name(f"load.host={name}", error)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
     return Checked(responses, _require_room(resolved))
-
-
-def _require_client(arm: ResolvedArm) -> None:
-    """A host for the load's program, and servers that it can reach."""
-    name = arm.setup.load.host
-    client = arm.site.client(name)
-    if client is None:
-        return
-    try:
-        client.require()
-        if arm.installation.found_by != STAND_IN:
-            arm.installation.require_network()
-    except PgassayError as error:
-        arm.site.lacking.name(f"load.host={name}", error)
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
@@ -246,7 +238,6 @@ def _beside(drive: DriveOutline) -> bool:
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """As `_rooms`; those that are too small are named to the site's `lacking`."""
     rooms = _rooms(resolved)
     # Where snapshots are kept with their clones, by a directory or device that could have them elsewhere.
     movable = {

@@ -113,7 +113,9 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
         if ageing is None:
             tell(prepared)
         with site.held():
-            drive.take_snapshot(key, workspace, contents(arm))
+            levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
+            what = ", ".join([f"PostgreSQL {arm.installation.version}", *levels])  # for users who have to make room
+            drive.take_snapshot(key, workspace, what)
     except BaseException:
         with site.held():
             drive.discard(workspace)
@@ -126,7 +128,6 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
 
 
 def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
-    """The cluster with its data, stopped."""
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
@@ -160,12 +161,6 @@ def _fill(arm: ResolvedArm, server: Server) -> None:
         bound.factor.on_loaded_data(bound.name, bound.level, server)
     load.age(server)
     server.execute("CHECKPOINT")
-
-
-def contents(arm: ResolvedArm) -> str:
-    """What a snapshot holds, in words, for users who have to make room."""
-    levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
-    return ", ".join([f"PostgreSQL {arm.installation.version}", *levels])
 
 
 def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:

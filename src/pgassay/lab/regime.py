@@ -56,6 +56,7 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         cut_off = unfinished(samples, window.started_monotonic_ns, window.length_monotonic_ns)
         halves = amplification_by_half(samples, window.started_monotonic_ns, window.length_monotonic_ns)
     defaults = describe_defaults(arm.study)
+    waits = state.settings.get("synchronous_commit", "on") not in ("off", "local")  # each commit, for standbys
     return {
         **({"defaults": defaults} if defaults else {}),
         "window_s": window.length_monotonic_ns / 1e9 if window else None,
@@ -72,17 +73,11 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
         **({RESTARTED_BY: command} if (command := arm.site.server.restart) else {}),
-        **({STANDBYS: names} if (names := _waited_for(state.settings)) else {}),
+        **({STANDBYS: names} if waits and (names := state.settings.get(STANDBYS)) else {}),
         **{name: trait.found for name, trait in state.traits.items()},
         **course_of(samples, state.pairing.get("slice_s")),
         **halves,
     }
-
-
-def _waited_for(settings: Mapping[str, str]) -> str:
-    """The standbys that each commit waits for, as the server names them; empty where it waits for none."""
-    waits = settings.get("synchronous_commit", "on") not in ("off", "local")
-    return settings.get(STANDBYS, "") if waits else ""
 
 
 def cycles_covered(differences: Mapping[str, float | None]) -> float | None:

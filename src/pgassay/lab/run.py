@@ -114,8 +114,6 @@ class Remark:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that passed every check on this machine."""
-
     resolved: ResolvedStudy
     bench: Workbench
     checked: Checked
@@ -331,8 +329,6 @@ def run_study(
 
 @dataclass(frozen=True)
 class Reopened:
-    """A run that was cut short, open to be gone on with."""
-
     prepared: Prepared
     run: RunDirectory
     extended: Extended | None = None
@@ -371,7 +367,11 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
         kept = bench.options.snapshots_in
         if kept is None or str(kept.absolute()) != record.host.get("place", {}).get("snapshots_in"):
             require_kept(kept, resolved)  # a run that began with such a place is gone on with
-        require_same_server(record.host.get("attached", {}), bench.describe())
+        before, now = record.host.get("attached", {}), bench.describe()
+        if before.get("system") and before["system"] != now.get("system"):
+            raise UsageError(
+                f"the server at {now.get('address')!s} is not the one that this run began on", "begin a new run there"
+            )
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         foresee(resolved, partial(surroundings, bench), begins=False)
         prepared = _checked(resolved, bench, begins=False)
@@ -459,14 +459,6 @@ def _allowed(place: Mapping[str, Any], command: Sequence[str], name: str, now: b
             f"leave {option} out, or run the study anew with it",
         )
     return found is True
-
-
-def require_same_server(before: Mapping[str, Any], now: Mapping[str, str | bool]) -> None:
-    """Raise `UsageError` when another server of the user's would serve the rest of the run."""
-    if before.get("system") and before["system"] != now.get("system"):
-        raise UsageError(
-            f"the server at {now.get('address')!s} is not the one that this run began on", "begin a new run there"
-        )
 
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:

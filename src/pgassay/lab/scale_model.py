@@ -76,14 +76,11 @@ class Machine:
 
     @classmethod
     def here(cls) -> "Machine":
-        """This one, as far as we may use it."""
         return cls(len(cpus.cores(cpus.usable())), os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 @dataclass(frozen=True)
 class Modelled:
-    """A model's document, with the original that it was made from."""
-
     document: Document
     original: Document
     request: Request
@@ -248,7 +245,6 @@ def _checkpoint_wal(setup: Setup, settings: Mapping[str, str]) -> tuple[float | 
 
 
 def _counts(setup: Setup) -> list[tuple[str, float]]:
-    """The size of the data where it is a number of things."""
     found = []
     for field, declared in declared_options(type(setup.load)).items():
         value = getattr(setup.load, field)
@@ -276,7 +272,6 @@ def _data_bytes(setup: Setup) -> int:
 
 
 def _setting_bytes(text: str, bare_bytes: int) -> int:
-    """A setting's bytes; a number without a unit counts `bare_bytes`."""
     quantity = split_quantity(text)
     return int(quantity[0]) * bare_bytes if quantity and not quantity[1] else parse_memory(text)
 

@@ -297,7 +297,6 @@ def describe_defaults(study: Study) -> str:
 
 
 def _levels(study: Study, name: str) -> tuple[Level, ...]:
-    """Every level of a factor, wherever the study has it."""
     found = {level.canonical: level for arm in study.arms if (level := study.levels_of(arm).get(name))}
     return tuple(found.values())
 

@@ -68,10 +68,6 @@ class Caches(Protocol):
         """Read the files through once; returns how it was done."""
 
 
-def _no_database(name: str) -> int:
-    raise KeyError(name)  # a server of ours has nothing to copy
-
-
 Attach = Callable[[DriveOptions, Needs], Drive]
 """From what one treatment asks of its drives, and what the study puts on them, to the drives as one."""
 
@@ -88,8 +84,8 @@ class ServerAccess:
     """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
     checkpoints: bool = True
     """May we ask for a CHECKPOINT before a window?"""
-    database_bytes: Callable[[str], int] = _no_database
-    """How large a database of the user's own server is."""
+    database_bytes: Callable[[str], int] = dict[str, int]().__getitem__
+    """How large a database of the user's own server is; a server of ours has nothing to copy."""
     restart: str = ""
     """The user's command by which the server is restarted before each trial; empty where that is not so."""
     visitors: Callable[[], str] = str
@@ -98,8 +94,6 @@ class ServerAccess:
 
 @dataclass(frozen=True)
 class Site:
-    """The outside world of a run."""
-
     clock: Clock
     drive: Attach
     """The drives that these options ask for, as one; attached once and given back with the workbench."""

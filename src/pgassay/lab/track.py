@@ -45,8 +45,6 @@ ACCEPTED = "accepted"
 
 @dataclass(frozen=True, kw_only=True)
 class Tracked(CommitsQuestion):
-    """The branch that is tracked, and the reference commit."""
-
     branch: str
     reference: Commit
 
@@ -56,7 +54,6 @@ class Tracked(CommitsQuestion):
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """Everything: a history is of one study against one reference."""
         return *super().key, self.branch, self.reference.sha
 
 
@@ -130,12 +127,10 @@ class History:
         return tuple(line[done[-1] + 1 :]) if done else tuple(line)
 
     def measured_on(self, day: datetime) -> bool:
-        """Was any commit measured on this day (UTC)?"""
         return any(each.measured.date() == day.date() for each in self.points)
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """Every machine that has points, in the order of its first."""
         return tuple(dict.fromkeys(each.machine for each in self.points))
 
 
@@ -184,7 +179,6 @@ class Track:
             self._step(commit, parents.get(commit.sha, ""))
 
     def _step(self, commit: Commit, parent: str) -> None:
-        """Measure one, or learn that it cannot be done."""
         path = self._path(commit.sha[:12])
         try:
             pairs = self.source.measure(self.reference, commit, self.blocks, path)
@@ -275,7 +269,6 @@ class TrackAnswer:
 
     @property
     def open(self) -> tuple[Step, ...]:
-        """Steps that nobody has accepted."""
         return tuple(each for each in self.course.steps if each.at >= self.accepted)
 
 
@@ -350,15 +343,10 @@ def plain(answer: TrackAnswer) -> dict[str, Any]:
 
 
 def _of_step(history: History, step: Step, title: str) -> str:
-    return f"{named(history.points, step.at)}: {title} {percent(step.estimate, step.low, step.high)}"
-
-
-def named(points: Sequence[Point], at: int) -> str:
-    """The commit of a point, or the two that a step lies between where commits between them were not measured."""
-    new, old = points[at], points[at - 1]
-    if new.parent == old.commit.sha:
-        return new.commit.name
-    return f"between {old.commit.name} and {new.commit.name}"
+    new, old = history.points[step.at], history.points[step.at - 1]
+    direct = new.parent == old.commit.sha  # else commits between them were not measured
+    where = new.commit.name if direct else f"between {old.commit.name} and {new.commit.name}"
+    return f"{where}: {title} {percent(step.estimate, step.low, step.high)}"
 
 
 def _plain_step(history: History, step: Step) -> dict[str, Any]:

@@ -81,13 +81,11 @@ class Trial:
 
     @property
     def directory(self) -> Path:
-        """The clone that the server runs on; there must be one."""
         assert self.cluster.clone is not None
         return self.cluster.clone
 
     @property
     def server(self) -> Server:
-        """The server; it must have been started."""
         assert self.cluster.server is not None
         return self.cluster.server
 
@@ -297,7 +295,6 @@ class Trial:
             state.responses.update(timed)
 
     def check(self) -> None:
-        """Where it is asked for, look whether tables and indexes are sound."""
         if self.state.alive and self.arm.setup.drive.check:
             with self.state.laps("check"):
                 self.state.problems.update(measurements.check_relations(self.server))
@@ -343,7 +340,6 @@ class Trial:
         return (*mine, *every_probe().responses, *measurements.CHECKPOINT, *measurements.VACUUM)
 
     def record(self) -> TrialRecord:
-        """The record of the trial as it ends now, whatever became of it."""
         state, assignment = self.state, self.assignment
         arm = assignment.arm
         status, reasons = checks.judge(checks.evidence_of(self.arm, state))

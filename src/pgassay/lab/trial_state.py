@@ -60,7 +60,6 @@ class Laps:
 
     @contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Time one step; a second one of the same name is added to the first."""
         started_ns = self._clock.monotonic_ns()
         try:
             yield
@@ -79,7 +78,6 @@ class Window:
 
     @classmethod
     def of(cls, result: LoadResult) -> "Window":
-        """From the load's own beginning to its own end."""
         return cls(
             started_monotonic_ns=result.started_monotonic_ns,
             length_monotonic_ns=result.finished_monotonic_ns - result.started_monotonic_ns,

@@ -181,7 +181,6 @@ class Workbench:
         )
 
     def counting(self) -> BelievedMounts:
-        """What the real drives here count, as far as that is believed."""
         return BelievedMounts(SmartOfMounts(self.runner), known_in(self._proofs))
 
     def require(self, resolved: "ResolvedStudy") -> None:
@@ -196,7 +195,6 @@ class Workbench:
         return ()
 
     def describe(self) -> Mapping[str, str | bool]:
-        """The user's own server; empty for servers of ours."""
         return {}
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
@@ -233,14 +231,12 @@ class Workbench:
         return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
 
     def load(self, options: LoadOptions, installation: Installation) -> Load:
-        """The load that takes these options, with the programs of an installation."""
         client = self.client(options.host)
         elsewhere, player_host = (None, None) if client is None else (client.runner, client.player_host)
         tools = Tools(installation.bindir, self.runner, self.clock, self._hashes, elsewhere, player_host)
         return drivers.make(options, tools)
 
     def client(self, name: str) -> ClientHost | None:
-        """The host that `load.host` names; None for where the server runs."""
         if name == HERE:
             return None
         if name == LOOPBACK:

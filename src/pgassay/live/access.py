@@ -87,7 +87,9 @@ class Guard:
         given = [value for name, value in asked if name == TOKEN]
         if given and scope["method"] == "GET":
             return self._entered(scope, given, [each for each in asked if each[0] != TOKEN])
-        known = _cookies(headers.getlist("cookie"), self._cookie)
+        # Other programs of this machine have theirs in the same header.
+        pairs = (each.strip().partition("=") for header in headers.getlist("cookie") for each in header.split(";"))
+        known = [value for name, _, value in pairs if name == self._cookie]
         if not any(map(self._is_token, known)):
             return _no(NO_TOKEN)
         if len(scope["query_string"]) > QUERY_BYTES_MAX:
@@ -113,12 +115,6 @@ def _name_of(host: str) -> str | None:
         return urlsplit(f"//{host}").hostname if not set(host) & set("/?#@\\") else None
     except ValueError:
         return None
-
-
-def _cookies(headers: Sequence[str], name: str) -> list[str]:
-    """The values of one cookie. Other programs of this machine have theirs in the same header."""
-    pairs = (each.strip().partition("=") for header in headers for each in header.split(";"))
-    return [value for known, _, value in pairs if known == name]
 
 
 def _no(why: str, status: int = 403) -> Response:

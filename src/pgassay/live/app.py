@@ -149,7 +149,6 @@ def _environment() -> jinja2.Environment:
 
 @lru_cache(maxsize=8)
 def _static(name: str) -> tuple[str, str] | None:
-    """The contents of a file that pages share, and their type; None for another name."""
     if name == "page.css":
         return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
     if name == "live.js":
@@ -282,7 +281,6 @@ class _Site:
         return found
 
     def report(self, request: Request) -> Response:
-        """A run's page, or why there is none."""
         known, path = self._run(request)
         try:
             found = self.reports.of(known.identity, path)
@@ -293,7 +291,6 @@ class _Site:
         return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
 
     def live(self, request: Request) -> Response:
-        """The page of a run that goes on."""
         known, path = self._run(request)
         arms: Sequence[str] = ()
         in_turns = False

@@ -50,6 +50,11 @@ class Listed:
     blocks: int = 0
     why: str = ""
 
+    def has(self, words: str) -> bool:
+        """Do all of these words occur in what the list shows of it?"""
+        shown = (self.path, self.study, self.title, self.started_utc, *self.versions, self.host, self.state, self.why)
+        return all(word in " ".join(shown).casefold() for word in words.casefold().split())
+
 
 def answer_of(path: Path) -> str:
     """What a run found, in a line: its badges, or the first sentence of its headline; empty where it has none."""
@@ -123,8 +128,6 @@ class Found:
 
 
 class Catalogue:
-    """The runs below `root`. May be called from several threads."""
-
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock = Lock()
@@ -142,10 +145,16 @@ class Catalogue:
                 del self._known[path]
 
     def search(self, query: Query) -> Found:
-        """The runs that a query finds, as they were when last refreshed."""
         with self._lock:
             every = [run for _, run in self._known.values()]
-        fit = [run for run in every if _fits(run, query)]
+        fit = [
+            run
+            for run in every
+            if run.has(query.words)
+            and query.study in ("", run.study)
+            and query.host in ("", run.host)
+            and query.version in ("", *run.versions)
+        ]
         fit.sort(key=lambda run: run.path)
         fit.sort(key=lambda run: run.started_utc, reverse=True)
         first = PAGE * (max(1, query.page) - 1)
@@ -173,16 +182,6 @@ class Catalogue:
             return next(((path, run) for path, (_, run) in self._known.items() if run.identity == identity), None)
 
 
-def _fits(run: Listed, query: Query) -> bool:
-    words = " ".join((run.path, run.study, run.title, run.started_utc, *run.versions, run.host, run.state, run.why))
-    return (
-        all(word in words.casefold() for word in query.words.casefold().split())
-        and query.study in ("", run.study)
-        and query.host in ("", run.host)
-        and query.version in ("", *run.versions)
-    )
-
-
 def _distinct(texts: Iterable[str]) -> list[str]:
     return sorted({text for text in texts if text})
 
@@ -200,7 +199,6 @@ def runs_below(root: Path) -> Iterator[tuple[str, str]]:
 
 
 def signature(path: Path) -> str:
-    """Of the header and the journal; empty where there is no header, so no run."""
     try:
         header = (path / HEADER_FILE).stat()
     except OSError:

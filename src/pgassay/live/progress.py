@@ -122,7 +122,6 @@ class Watched:
 
 
 def state_of(run: Run) -> str:
-    """Finished, interrupted, running, or ended unexpectedly."""
     last = run.journal[-1].kind
     if last == Kind.FINISHED:
         return FINISHED
@@ -200,7 +199,6 @@ def _places(run: Run, *, going: bool) -> Iterator[Place]:
 
 
 def _words(entry: Entry) -> str:
-    """A line of the journal for a reader; empty for one that the schedule shows."""
     data = entry.data
     match entry.kind:
         case Kind.RUN_STARTED:

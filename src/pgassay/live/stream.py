@@ -211,7 +211,6 @@ async def events(
 
 
 def event(name: str, value: object) -> bytes:
-    """One event; JSON has no line ends of its own, so its data are one line."""
     return b"event: %s\ndata: %s\n\n" % (name.encode(), msgspec.json.encode(values(finite(value))))
 
 

@@ -4,8 +4,7 @@ A driver is one `Driver` object that says all that others need to know of it. nu
 are loaded, so that naming the drivers costs nothing.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgassay import plugins
@@ -98,6 +97,7 @@ class DriverFactor(Factor):
     stage = Stage.DATA
     summary = "the program that makes the load"
     default = DEFAULT
+    in_turns = Turns("the servers of a block are compared under one load")
 
     @property
     def accepts(self) -> str:  # type: ignore[override]
@@ -109,9 +109,6 @@ class DriverFactor(Factor):
             raise no_value(name)
         return Level(typed, find(typed.strip()).name)
 
-    def turns(self, name: str) -> Turns:
-        return Turns("the servers of a block are compared under one load")
-
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         setup.load[_DRIVER] = level.canonical
 
@@ -120,7 +117,6 @@ class DriverFactor(Factor):
         return None
 
 
-@dataclass(frozen=True)
 class SharedFactor(OptionFactor):
     """An option that drivers declare differently: with other defaults, or other words.
 
@@ -128,12 +124,9 @@ class SharedFactor(OptionFactor):
     decides when its options are made.
     """
 
-    others: tuple[Option, ...] = ()
-    defaults: str = ""
-
-    @property
-    def default(self) -> str:  # type: ignore[override]
-        return self.defaults
+    def __init__(self, option: Option, owner: str, others: Sequence[Option], default: str) -> None:
+        super().__init__(option, owner)
+        self.others, self.default = others, default
 
     def parse(self, name: str, typed: str) -> Level:
         """The level in canonical form by the first declaration that takes it; raises the first one's `UsageError`."""
@@ -161,7 +154,7 @@ def _merged(declared: Mapping[Option, list[str]]) -> OptionFactor:
         texts.setdefault(option.default_text or "none", []).extend(drivers)
     usual = max(texts, key=lambda text: len(texts[text]))
     rare = [f"{text} ({', '.join(drivers)})" for text, drivers in texts.items() if text != usual]
-    return SharedFactor(first, LoadOptions.namespace, tuple(others), "; ".join((usual, *rare)))
+    return SharedFactor(first, LoadOptions.namespace, others, "; ".join((usual, *rare)))
 
 
 def _plugins() -> plugins.Loaded[Driver[Any]]:

@@ -57,8 +57,6 @@ _TABLESPACE_MADE = re.compile(r"rmgr: Tablespace\b.*\bCREATE\b")
 
 @dataclass(frozen=True)
 class Programs:
-    """The PostgreSQL that adopts, and who runs it."""
-
     bindir: Path
     version: Version
     runner: Runner

@@ -32,8 +32,6 @@ SHARED = 0
 
 @dataclass(frozen=True, order=True)
 class RelationFile:
-    """The number that a relation's files carry, in its database."""
-
     database: int
     filenode: int
 
@@ -49,8 +47,6 @@ class DataFile:
 
 @dataclass(frozen=True)
 class Inventory:
-    """A cluster's files as they were found."""
-
     directory: Path
     major: str
     files: tuple[DataFile, ...]
@@ -184,8 +180,6 @@ SELECT current_setting('data_directory'), system_identifier, current_database(),
 
 @dataclass(frozen=True)
 class LiveDatabase:
-    """One database of a server, and its cluster on this machine."""
-
     directory: Path
     database: str
     oid: int
@@ -278,7 +272,6 @@ def _names_of(inventory: Inventory, database: int, database_name: str) -> dict[R
 
 
 def _mapped(folder: Path) -> dict[int, int]:
-    """Which file holds each catalogue that cannot look itself up."""
     try:
         data = (folder / "pg_filenode.map").read_bytes()
         magic, count = struct.unpack_from("=iI", data)

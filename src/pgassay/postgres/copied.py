@@ -149,7 +149,6 @@ def require_there(directory: Path) -> None:
 
 
 def require_not_served(directory: Path) -> None:
-    """Raise `ClusterError` where a server runs on the directory."""
     try:
         text = (directory / PID_FILE).read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -100,9 +100,7 @@ class PostgresVersion(Factor):
     stage = Stage.BUILD
     summary = "which installed PostgreSQL serves"
     accepts = "a major version (17) or an exact one (17.5)"
-
-    def turns(self, name: str) -> Turns:
-        return IN_MEMORY
+    in_turns = IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, find.canonical_version(typed))
@@ -121,9 +119,7 @@ class DataChecksums(Factor):
     stage = Stage.INIT
     summary = "checksums on data pages (the default from PostgreSQL 18 on)"
     accepts = "on, off"
-
-    def turns(self, name: str) -> Turns:
-        return Turns()
+    in_turns = Turns()
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, "on" if parse_boolean(typed) else "off")
@@ -142,9 +138,7 @@ class WalSegmentSize(Factor):
     stage = Stage.INIT
     summary = "size of a WAL file"
     accepts = "a power of two from 1MB to 1GB"
-
-    def turns(self, name: str) -> Turns:
-        return Turns("a WAL file of many megabytes is made at once and can outlast a slice")
+    in_turns = Turns("a WAL file of many megabytes is made at once and can outlast a slice")
 
     def parse(self, name: str, typed: str) -> Level:
         """A size, or a bare number of MB as initdb takes it."""
@@ -165,22 +159,14 @@ class CopyOf(Factor):
     summary = "a base backup, or the data directory of a stopped server, that clusters are copies of"
     accepts = "a directory, or none"
     default = NONE
-
-    def turns(self, name: str) -> Turns:
-        return IN_MEMORY
+    holds_rows = True
+    in_turns = IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
-        """The path from the root, or `none`."""
         text = typed.strip()
         return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
 
-    @property
-    def holds_rows(self) -> bool:
-        """All of a server's."""
-        return True
-
     def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
-        """The directory is one of the user's."""
         return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
@@ -200,9 +186,7 @@ class CopyDatabase(Factor):
     summary = "the database of a copied cluster that is used"
     accepts = "a name"
     default = DATABASE
-
-    def turns(self, name: str) -> Turns:
-        return IN_MEMORY
+    in_turns = IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, typed)
@@ -307,9 +291,7 @@ class SchemaChange(Factor):
     accepts = f"SQL, or {NONE}"
     default = NONE
     own_sql = True
-
-    def turns(self, name: str) -> Turns:
-        return IN_MEMORY
+    in_turns = IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
         """The SQL without the blanks and semicolons at its end; raises `UsageError` where nothing is left."""
@@ -388,12 +370,9 @@ class FillFactor(Factor):
 
     stage = Stage.DATA
     accepts = "10 to 100"
-
-    def turns(self, name: str) -> Turns:
-        return Turns(note="at the age that the data have (load.age)")
+    in_turns = Turns(note="at the age that the data have (load.age)")
 
     def parse(self, name: str, typed: str) -> Level:
-        """A whole number from 10 to 100."""
         text = typed.strip()
         if not text.isdecimal() or not LOW <= int(text) <= HIGH:
             raise UsageError(f'"{name}" cannot be "{typed}"', f"it takes a whole number from {LOW} to {HIGH}")
@@ -424,11 +403,9 @@ class FillFactor(Factor):
         return ", ".join(f"{relation} {value or 'default'}" for relation, value in found)
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        """The relations that this factor is about, quoted, with the fillfactor set on each."""
         raise NotImplementedError
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """Set the storage parameter of one relation; raises `QueryError`."""
         raise NotImplementedError
 
     def rewrite(self, relation: str, server: Server) -> None:
@@ -457,7 +434,6 @@ class TableFillFactor(FillFactor):
         return [(table, value) for table, value in server.query(_FILLED_TABLES) if table not in named]
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """ALTER TABLE; names come quoted from the server."""
         server.execute(f"ALTER TABLE {relation} SET (fillfactor = {value})")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
@@ -503,7 +479,6 @@ class NamedTableFillFactor(TableFillFactor):
         """One table does not say how large all of them become."""
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        """The one table, or nothing while it does not exist."""
         oid = _regclass(name, server)
         return [(table, value) for table, value in server.query(_FILLED_TABLES) if table == oid]
 
@@ -534,7 +509,6 @@ class IndexFillFactor(FillFactor):
         return [(index, value) for index, value in server.query(_INDEXES)]
 
     def alter(self, relation: str, value: str, server: Server) -> None:
-        """ALTER INDEX; names come quoted from the server."""
         server.execute(f"ALTER INDEX {relation} SET (fillfactor = {value})")
 
     def rewrite(self, relation: str, server: Server) -> None:

@@ -65,11 +65,8 @@ def reachable(directory: Path, account: Account) -> bool:
 
 def _enters(directory: Path, account: Account) -> bool:
     status = directory.stat()
-    if status.st_uid == account.uid:
-        return bool(status.st_mode & 0o100)
-    if status.st_gid == account.gid:
-        return bool(status.st_mode & 0o010)
-    return bool(status.st_mode & 0o001)
+    bit = 0o100 if status.st_uid == account.uid else 0o010 if status.st_gid == account.gid else 0o001
+    return bool(status.st_mode & bit)
 
 
 def copied_wheel(package: Path, places: Path) -> Path:
@@ -107,8 +104,6 @@ def copied_wheel(package: Path, places: Path) -> Path:
 
 @dataclass(frozen=True)
 class Finder:
-    """Looks for PostgreSQL; `root` is `/` but in tests."""
-
     runner: Runner
     clock: Clock
     account: Account
@@ -216,7 +211,6 @@ class Finder:
 
 
 def newest_first(bindirs: Iterable[Path]) -> list[Path]:
-    """By the largest number in the path's own words, so that 10 comes after 9."""
     return sorted(bindirs, key=lambda path: [int(number) for number in re.findall(r"\d+", str(path))], reverse=True)
 
 
@@ -237,6 +231,5 @@ def canonical_version(text: str) -> str:
 
 
 def fits(version: Version, requested: tuple[int, int | None]) -> bool:
-    """Is this the version that was asked for?"""
     major, minor = requested
     return version.major == major and minor in (None, version.minor)

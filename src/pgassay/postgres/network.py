@@ -64,7 +64,6 @@ class Opening:
 
     @property
     def settings(self) -> Mapping[str, str]:
-        """For the server's command line, where no file can say otherwise."""
         return {
             "listen_addresses": self.listening.address,
             "hba_file": str(self.folder / _RULES),
@@ -76,7 +75,6 @@ class Opening:
         }
 
     def statements(self) -> tuple[str, ...]:
-        """To be sent once the server is ready, by its superuser over its socket."""
         return (
             f"CREATE ROLE {self.role} LOGIN PASSWORD '{verifier(self.password, os.urandom(16))}'",
             _GRANTS.format(role=self.role),
@@ -84,7 +82,6 @@ class Opening:
         )
 
     def endpoint(self, ours: Endpoint) -> Endpoint:
-        """The server whose socket is at `ours`, over TCP."""
         files = (self.folder / _PASSWORD, self.folder / _CERTIFICATE)
         return replace(ours, user=self.role, network=Network(self.listening.address, *files))
 

@@ -69,7 +69,6 @@ def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
 
 
 def _all_chunks(part: Part, first_file: int, chunk_bytes: int) -> tuple[NDArray[np.int64], ...]:
-    """Every chunk of a part: file, offset, length."""
     counts = [-(-file.bytes // chunk_bytes) for file in part.files]
     files = np.repeat(np.arange(len(counts)), counts)
     starts = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes

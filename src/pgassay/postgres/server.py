@@ -119,7 +119,6 @@ class LocalServer:
 
 
 def tail(path: Path) -> str:
-    """The last 64 kB of a log; empty if there is none."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)

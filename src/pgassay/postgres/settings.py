@@ -80,7 +80,6 @@ def require_name(name: str) -> None:
 
 
 def quoted(name: str, value: str) -> str:
-    """The value as a configuration file takes it."""
     if any(character in value for character in "\n\r\0"):
         raise SettingError(f'the value of setting "{name}" contains a line break or a null byte')
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
@@ -214,7 +213,6 @@ def same(typed: str, setting: Setting) -> bool:
 
 
 def _word(text: str) -> str:
-    """A boolean word as on or off, anything else as it stands."""
     return canonical(text) if text.strip().isalpha() else text
 
 
@@ -241,7 +239,6 @@ _BY_INITDB = (
 
 
 def effective_setting(server: Server, name: str) -> Setting | None:
-    """The row of pg_settings, or None if the server has no such setting."""
     rows = server.query(
         "SELECT name, setting, unit, vartype, source, context FROM pg_settings WHERE lower(name) = lower(%s)",
         [name],

@@ -116,8 +116,6 @@ def turns_record(found: "Turns", blocks: int, slice_s: float) -> TurnsRecord:
 
 @dataclass(frozen=True)
 class Calibration:
-    """One calibration. `trial_s` is the length of a trial (restart and one run)."""
-
     measured_utc: str
     setting: Setting
     clusters: int
@@ -148,7 +146,6 @@ class Known:
     format: int = field(default=FORMAT)
 
     def with_one(self, new: Calibration) -> "Known":
-        """With `new` in the place of an older one of the same setting."""
         kept = tuple(each for each in self.calibrations if each.setting != new.setting)
         return Known((*kept, new))
 
@@ -213,7 +210,6 @@ def read_beside_run(disk: Disk, run: Path) -> Calibration | None:
 
 
 def write_beside_run(disk: Disk, run: Path, new: Calibration) -> Path:
-    """Write `calibration.json` into a run directory; raises `RecordError`."""
     path = run / FILE
     with as_record_error(path, "write the calibration"):
         replace_file(disk, path, formats.encode(new))

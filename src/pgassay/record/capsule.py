@@ -120,7 +120,11 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
     """
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
         record, before = _record(run), trials.left_out(run.disk, run.path)
-        files: dict[str, Path | bytes] = {**record, **_below(report, REPORT)}
+        pages = (path for path in sorted(report.rglob("*")) if path.is_file() and not path.is_symlink())
+        files: dict[str, Path | bytes] = {
+            **record,
+            **{f"{REPORT}/{path.relative_to(report).as_posix()}": path for path in pages},
+        }
         packed: dict[NamedFile, str] = {}
         left_out = []
         for each in named:
@@ -208,11 +212,6 @@ def _record(run: Run) -> dict[str, Path]:
         if path.is_symlink() or not path.is_file():
             raise errors.damaged(run.path, f"{path.relative_to(run.path)} is no file")
     return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": path for path in own}
-
-
-def _below(folder: Path, name: str) -> dict[str, Path]:
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
-    return {f"{name}/{path.relative_to(folder).as_posix()}": path for path in found}
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -215,22 +215,17 @@ def broken_rules(entries: Sequence[Entry], seed: int) -> Iterator[tuple[int, str
                 yield entry.seq, f"trial {number} is committed a second time"
             committed.add(number)
     yield from _decisions(entries)
-    yield from _extensions(entries)
 
 
-def _extensions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
+def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
+    """Decisions and extensions can be read, the budget only grows, and a dropped arm is not run again."""
+    dropped: set[str] = set()
+    budget_used_s = 0.0
     for entry in entries:
         try:
             extended_in((entry,))
         except RecordError as failure:
             yield entry.seq, failure.message
-
-
-def _decisions(entries: Sequence[Entry]) -> Iterator[tuple[int, str]]:
-    """Decisions can be read, the budget only grows, and a dropped arm is not run again."""
-    dropped: set[str] = set()
-    budget_used_s = 0.0
-    for entry in entries:
         if entry.kind != Kind.DECISION:
             continue
         try:

@@ -32,7 +32,6 @@ def encode(counts: CountsRecord) -> bytes:
 
 
 def decode(text: bytes) -> CountsRecord:
-    """Raises `ValueError` for what is no such file."""
     found: CountsRecord = untrusted.json(text, CountsRecord)
     return found
 

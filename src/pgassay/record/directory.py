@@ -61,7 +61,6 @@ def stop_is_asked(disk: Disk, run: Path) -> bool:
 
 
 def forget_stop(disk: Disk, run: Path) -> None:
-    """As if nobody had asked."""
     if stop_is_asked(disk, run):
         disk.remove(run / STOP_FILE)
 
@@ -138,7 +137,7 @@ class RunDirectory:
         self.recovery = found
         self._disk = disk
         self._lock = lock
-        self._committed = committed_in(journal.entries, path)
+        self.committed = committed_in(journal.entries, path)
 
     @classmethod
     def create(
@@ -233,12 +232,8 @@ class RunDirectory:
         self.close()
 
     @property
-    def committed(self) -> Mapping[int, str]:
-        return self._committed
-
-    @property
     def next_number(self) -> int:
-        return max(self._committed, default=0) + 1
+        return max(self.committed, default=0) + 1
 
     @property
     def finished(self) -> bool:
@@ -295,7 +290,7 @@ class RunDirectory:
 
     def _committed_now(self, number: int, hashes: Mapping[str, str]) -> None:
         self.journal.append(Kind.TRIAL_COMMITTED, {"number": number, **hashes})
-        self._committed[number] = hashes["sha256"]
+        self.committed[number] = hashes["sha256"]
         if number % CHUNK_TRIALS == CHUNK_TRIALS - 1:
             self.compact()
 
@@ -310,7 +305,6 @@ class RunDirectory:
         self._forget_stop()
 
     def _forget_stop(self) -> None:
-        """A request to stop is answered by an end, whoever asked for that."""
         with as_record_error(self.path, "forget a stop"):
             forget_stop(self._disk, self.path)
 
@@ -332,7 +326,7 @@ class RunDirectory:
         from pgassay.record.series import compact
 
         with as_record_error(self.path, "compact the trials"):
-            compact(self._disk, self.path, self._committed)
+            compact(self._disk, self.path, self.committed)
 
     def close(self) -> None:
         self._lock.release()

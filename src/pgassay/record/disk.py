@@ -97,8 +97,6 @@ class Disk(Protocol):
 
 
 class RealDisk:
-    """The operating system's disk; every method does what `Disk` says of it."""
-
     def mkdir(self, path: Path, mode: int = 0o777) -> None:
         path.mkdir(mode)
 

@@ -63,7 +63,6 @@ def _place(trial: TrialRecord) -> dict[str, str | int]:
 
 
 def _responses(run: Run) -> list[str]:
-    """The names of all responses: in the order of their declaration, then undeclared ones."""
     declared = [response.name for response in run.responses]
     return list(dict.fromkeys([*declared, *(name for trial in run.trials for name in trial.responses)]))
 

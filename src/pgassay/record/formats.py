@@ -91,17 +91,14 @@ def decode_trial(data: bytes, run: Path, where: str) -> TrialRecord:
 
 
 def decode_header(data: bytes, run: Path) -> RunHeader:
-    """The header in the bytes of a `run.json`; raises `DamagedError` or `NewerFormatError`."""
     return _decoded(RunHeader, _HEADER_STEPS, data, run, "run.json")
 
 
 def encode_host(facts: Mapping[str, Any]) -> bytes:
-    """`host.json`: the facts under their own key, along with the format."""
     return encode({"format": FORMAT, "facts": dict(facts)})
 
 
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
-    """The facts about the machine in the bytes of a `host.json`; raises `DamagedError` or `NewerFormatError`."""
     written_format(data, run, "host.json")
     facts = decode(dict[str, Any], data, run, "host.json").get("facts")
     if not isinstance(facts, dict):
@@ -175,20 +172,14 @@ def _trial_0_to_1(trial: Plain) -> Plain:
         if isinstance(seconds, int | float):
             upgraded[f"{name}_wall_ns"] = round(seconds * _NS)
     upgraded.setdefault("attempt", 1)
-    upgraded["reasons"] = [_reason(text) for text in trial.get("reasons", [])]
+    parts = [each.partition(": ") if isinstance(each, str) else each for each in trial.get("reasons", [])]
+    upgraded["reasons"] = [{"code": at[0], "detail": at[2]} if isinstance(at, tuple) else at for at in parts]
     upgraded["levels"] = {
         name: level if isinstance(level, Mapping) else {"typed": level, "canonical": level}
         for name, level in trial.get("levels", {}).items()
     }
     upgraded["format"] = 1
     return upgraded
-
-
-def _reason(text: Any) -> Any:
-    if not isinstance(text, str):
-        return text
-    code, _, detail = text.partition(": ")
-    return {"code": code, "detail": detail}
 
 
 def _header_0_to_1(header: Plain) -> Plain:

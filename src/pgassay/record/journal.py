@@ -141,7 +141,6 @@ def parse(data: bytes, run: Path) -> Parsed:
 
 
 def _entry(line: bytes) -> Entry | None:
-    """The entry of a line with a right checksum; raises `ValueError` where it is none all the same."""
     body, separator, checksum = line.rpartition(_CHECKSUM)
     if not separator or checksum != b'%08x"}' % zlib.crc32(body):
         return None
@@ -222,8 +221,6 @@ class Journal:
 
 
 class Step(StrEnum):
-    """The kinds of decision that a design can make."""
-
     NEXT = "next"
     """Run a trial of an arm."""
     BLOCK = "block"

@@ -52,7 +52,6 @@ class KnownDisks:
     format: int = FORMAT
 
     def of(self, place: Setting) -> DiskCapacities | None:
-        """The entry of this place (host, file system, device), or None."""
         return next((each for each in self.disks if each.place.same_place(place)), None)
 
 
@@ -62,7 +61,6 @@ def read_disks(disk: Disk, path: Path) -> KnownDisks:
 
 
 def remember_disk(disk: Disk, path: Path, new: DiskCapacities) -> None:
-    """Put one in the place of an older one of the same drive; raises `RecordError`."""
     with as_record_error(path, "keep what the disk can do"):
         others = (each for each in read_disks(disk, path).disks if not each.place.same_place(new.place))
         keep_file(disk, path, formats.encode(KnownDisks((*others, new))), private=True)
@@ -147,7 +145,6 @@ def read_lengths(disk: Disk, path: Path) -> KnownLengths:
 
 
 def remember_lengths(disk: Disk, path: Path, new: Lengths) -> None:
-    """Add one to the user's file; raises `RecordError`."""
     with as_record_error(path, "keep what trials took"):
         keep_file(disk, path, formats.encode(read_lengths(disk, path).with_one(new)), private=True)
 

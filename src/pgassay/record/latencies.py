@@ -58,7 +58,6 @@ class Latencies:
     scripts: Mapping[int, Buckets] = field(default_factory=dict)
 
     def slowed(self, times: int) -> "Latencies":
-        """As a clock tells them that is so many times slower; the seconds in which they fall stay."""
         if times == 1:
             return self
         whole, scripts = self.whole.slowed(times), {place: each.slowed(times) for place, each in self.scripts.items()}

@@ -75,7 +75,6 @@ def gave_up(reasons: Sequence[Reason]) -> str:
 
 
 def _setup(run: Run, study: Study, trial: TrialRecord) -> Setup:
-    """Of an imported run what its source said; of one's own what was asked, measured and found on the machine."""
     levels = {name: level.typed for name, level in trial.levels.items()}
     if isinstance(run.host.get(IMPORTED), dict):
         said = {name.removeprefix(SAID): str(value) for name, value in trial.regime.items() if name.startswith(SAID)}

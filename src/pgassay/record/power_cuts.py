@@ -80,7 +80,6 @@ def encode(cuts: Sequence[CutRecord]) -> bytes:
 
 
 def decode(data: bytes) -> tuple[CutRecord, ...]:
-    """What `encode` wrote, by this or a later version; raises `ValueError`."""
     return tuple(untrusted.json(line, CutRecord) for line in data.splitlines() if line.strip())
 
 

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 
 class LeftOut(NamedTuple):
-    """A trial (or only its series) that cannot be read, and why."""
-
     trial: int
     reason: str
 
@@ -109,7 +107,6 @@ class Run:
 
     @property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """Every committed trial that cannot, in order of number."""
         return self._trials[1]
 
     @cached_property

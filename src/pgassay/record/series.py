@@ -233,7 +233,6 @@ def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Ite
 
 
 def _by_name(table: pl.DataFrame) -> pl.DataFrame:
-    """Rows of one name together, otherwise in the order that they had."""
     names = pl.Enum(table["name"].drop_nulls().unique().sort())  # numbers are sorted much sooner than texts
     return table.sort(pl.col("name").cast(names), maintain_order=True)
 

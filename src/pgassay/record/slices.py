@@ -56,7 +56,6 @@ class SliceRecord:
 
     @property
     def active_s(self) -> float:
-        """From its opening until its last transaction had ended."""
         return (self.drained_ns - self.opened_ns) / 1e9
 
     @property
@@ -78,7 +77,6 @@ class SliceRecord:
 
     @property
     def tps(self) -> float:
-        """Transactions per second of the time that they cost."""
         return self.transactions / self.charged_s if self.charged_s > 0 else 0.0
 
 
@@ -94,7 +92,6 @@ def rows(run: Run) -> tuple[SliceRow, ...]:
 
 
 def encode(slices: Sequence[SliceRecord]) -> bytes:
-    """The contents of the file: one line of JSON a slice, in their order."""
     return b"".join(msgspec.json.encode(each) + b"\n" for each in slices)
 
 

@@ -13,7 +13,6 @@ QUICK = "quick"
 
 
 def names() -> tuple[str, ...]:
-    """The built-in studies' names, sorted."""
     folder = resources.files("pgassay.study") / "studies"
     return tuple(sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml")))
 

@@ -229,7 +229,6 @@ def names_in(document: Document) -> tuple[str, ...]:
 
 
 def with_fixed(document: Document, levels: Mapping[str, str]) -> Document:
-    """The document with these levels held, whatever it held before."""
     return _laid_over(document, {"fixed": dict(levels)}) if levels else document
 
 
@@ -322,7 +321,6 @@ def _split(text: str, option: str) -> tuple[str, str]:
 
 
 def _points(document: Document, key: str) -> list[dict[str, Any]]:
-    """The tables of a linked list; empty for anything else, of which parsing says what is wrong."""
     found = document.get(key)
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
@@ -402,5 +400,4 @@ def _with_fixed(document: Document, name: str, value: str) -> Document:
 
 
 def set_needs_value(text: str, option: str) -> UsageError:
-    """An override that is not NAME=VALUE."""
     return UsageError(f'{option} takes NAME=VALUE, not "{text}"', f"for example {option} load.scale=100")

@@ -43,7 +43,6 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """What the combination is called everywhere, e.g. `table.fillfactor=75`."""
         return self.called or label(self.levels)
 
     def __hash__(self) -> int:
@@ -90,17 +89,14 @@ class Arm:
 
     @property
     def name(self) -> str:
-        """The arm's label: treatment first, then condition and covariate."""
         return self.place.name
 
     @property
     def place(self) -> Place:
-        """The names of its three parts."""
         return Place(self.treatment.name, self.condition.name, self.covariate.name)
 
     @property
     def levels(self) -> dict[str, Level]:
-        """All levels of the arm in one mapping."""
         return {**self.treatment.levels, **self.condition.levels, **self.covariate.levels}
 
 

@@ -143,8 +143,6 @@ class Design:
 
 @dataclass(frozen=True)
 class Study:
-    """A question with its factors, load, responses and design."""
-
     name: str
     title: str
     question: str

@@ -163,15 +163,12 @@ class AsRecorded:
     """Knows every name and takes every level as typed."""
 
     def find(self, name: str) -> "AsRecorded":
-        """Itself, since any name may be in a record."""
         return self
 
     def names(self) -> Sequence[str]:
-        """No names, since it suggests none."""
         return ()
 
     def parse(self, name: str, typed: str) -> Level:
-        """The level as typed, which is also its canonical form."""
         return Level(typed, typed)
 
 
@@ -266,7 +263,6 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
 
 
 def _points(key: str, value: object, catalogue: FactorNames) -> tuple[Combination, ...]:
-    """Linked combinations: a table of levels each."""
     points = _tables(key, value)
     if not points and key != "treatments":
         raise _no_levels(key)

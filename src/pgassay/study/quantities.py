@@ -68,7 +68,6 @@ def blocks(value: object) -> tuple[int, int]:
 
 
 def whole_number(where: str, key: str, value: object, least: int) -> int:
-    """A TOML integer from `least` on."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise wrong_type(where, key, f"a whole number from {least} on", value)
     return value

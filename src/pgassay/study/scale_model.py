@@ -90,8 +90,6 @@ class SizedFactor(Protocol):
 
 
 class SizedFactors(Protocol):
-    """All factors by name."""
-
     def find(self, name: str) -> SizedFactor | None:
         """The factor that covers this name, or None."""
 
@@ -180,7 +178,6 @@ def rounded(by: float) -> float:
 
 
 def parse_request(table: object) -> Request:
-    """The table `[scale]`; raises `UsageError`."""
     if not isinstance(table, Mapping):
         raise wrong_type("the study file", REQUEST, "a table", table)
     for key in table:
@@ -248,7 +245,6 @@ def shrink(document: Document, factors: SizedFactors, by: float, per_core: float
 
 
 def to_table(model: ScaleModel) -> dict[str, Any]:
-    """The record's `[model]`."""
     return {
         "by": model.by,
         **({"processes_beside": True} if model.processes_beside else {}),
@@ -300,5 +296,4 @@ def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
 
 
 def in_four_digits(by: float) -> str:
-    """A scale's number: `250`, `931.3`, `13500`, `1e+300`."""
     return f"{float(f'{by:.4g}'):.15g}"

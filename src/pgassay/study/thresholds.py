@@ -167,7 +167,6 @@ def _alike(word: str, responses: Iterable[Response]) -> list[Response]:
 
 
 def _value(threshold: Threshold, response: Response) -> float:
-    """The number in the response's unit, or as a ratio or difference."""
     number, unit = threshold.number, threshold.unit
     if threshold.change and response.scale is Scale.RATIO:
         if unit != "%" or number <= -100.0:

@@ -97,7 +97,6 @@ def format_number(number: float) -> str:
 
 
 def format_bytes(count: int) -> str:
-    """As SHOW prints it: the largest unit that holds the number exactly: `8kB`, `1536MB`, `0`."""
     if count == 0:
         return "0"
     unit = next(unit for unit in reversed(tuple(BYTES_PER_UNIT)) if count % BYTES_PER_UNIT[unit] == 0)

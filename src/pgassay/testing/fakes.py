@@ -30,11 +30,9 @@ class FakeClock:
         self._monotonic_ns = monotonic_ns
 
     def monotonic_ns(self) -> int:
-        """Nanoseconds that only `advance` and `sleep` move."""
         return self._monotonic_ns
 
     def wall_ns(self) -> int:
-        """Nanoseconds since the epoch, which `jump` moves too."""
         return self._wall_ns
 
     def sleep(self, seconds: float) -> None:
@@ -42,7 +40,6 @@ class FakeClock:
         self.advance(max(0.0, seconds))
 
     def advance(self, seconds: float) -> None:
-        """Let time pass on both clocks."""
         self._monotonic_ns += round(seconds * SECOND_NS)
         self._wall_ns += round(seconds * SECOND_NS)
 
@@ -71,12 +68,14 @@ _POSTMASTER = ("shared_buffers", "huge_pages", "max_connections")
 class FakeServer:
     """See `bench.server.Server`; `die` kills it as a crash would, `statements` holds all that were sent to it."""
 
+    postmaster_pid = 2**22 + 1
+
     def __init__(
         self, directory: Path, settings: Mapping[str, str], endpoint: Endpoint, version: Version, answers: "Answers"
     ) -> None:
         self._directory = directory
-        self._endpoint = endpoint
-        self._version = version
+        self.endpoint = endpoint
+        self.version = version
         self._answers = answers
         self._running = True
         self.frozen = False
@@ -86,27 +85,12 @@ class FakeServer:
         self.statements: list[str] = []
 
     @property
-    def endpoint(self) -> Endpoint:
-        """Where we would reach it."""
-        return self._endpoint
-
-    @property
     def client_endpoint(self) -> Endpoint:
         """Where a load's program would reach it: over TCP where it was started so."""
         if self.listening is None:
-            return self._endpoint
+            return self.endpoint
         found = Network(self.listening.address, Path("/nowhere/password"), Path("/nowhere/server.pem"))
-        return replace(self._endpoint, user="pgassay_client", network=found)
-
-    @property
-    def postmaster_pid(self) -> int:
-        """No process has this number."""
-        return 2**22 + 1
-
-    @property
-    def version(self) -> Version:
-        """The installation's, as it was constructed."""
-        return self._version
+        return replace(self.endpoint, user="pgassay_client", network=found)
 
     @property
     def state(self) -> dict[str, dict[str, str]]:
@@ -115,7 +99,6 @@ class FakeServer:
         return state
 
     def keep(self, state: Mapping[str, Mapping[str, str]]) -> None:
-        """Write the state into the cluster's file."""
         (self._directory / STATE).write_text(json.dumps(state), encoding="utf-8")
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -131,7 +114,6 @@ class FakeServer:
         raise QueryError(f'the fake server does not know "{sql}"', "give it an answer in `answers`")
 
     def execute(self, sql: str) -> None:
-        """As `query`, without the rows."""
         self.query(sql)
 
     def alive(self) -> bool:
@@ -147,7 +129,6 @@ class FakeServer:
         self.frozen = False
 
     def processes(self) -> frozenset[int]:
-        """None."""
         return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
@@ -237,27 +218,15 @@ KNOWN: Answers = {
 class FakeInstallation:
     """See `bench.server.Installation`. `start_failures` are what the next starts die with."""
 
+    found_by = "fake"
+
     def __init__(self, version: Version | None = None, answers: Answers | None = None) -> None:
-        self._version = version or Version(17, 5, "postgres (PostgreSQL) 17.5 (fake)")
+        self.version = version or Version(17, 5, "postgres (PostgreSQL) 17.5 (fake)")
+        self.bindir = Path(f"/nowhere/postgresql/{self.version.major}/bin")
         self._answers = {**(answers or {}), **KNOWN}
         self.start_failures: list[str] = []
         self.servers: list[FakeServer] = []
         self.placements: list[Placement] = []
-
-    @property
-    def bindir(self) -> Path:
-        """A directory that does not exist on this machine."""
-        return Path(f"/nowhere/postgresql/{self._version.major}/bin")
-
-    @property
-    def version(self) -> Version:
-        """17.5, or the one that was given."""
-        return self._version
-
-    @property
-    def found_by(self) -> str:
-        """The word `fake`, in the place of how it was found."""
-        return "fake"
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
         """A small directory with our marker; raises `ClusterError` if it is not empty."""
@@ -289,7 +258,7 @@ class FakeInstallation:
             raise ClusterError(f"server did not start: {error.message}") from None
         endpoint = Endpoint(socket_directory, 54320, "postgres", "postgres")
         (directory / "postmaster.pid").touch()
-        server = FakeServer(directory, settings, endpoint, self._version, self._answers)
+        server = FakeServer(directory, settings, endpoint, self.version, self._answers)
         self.servers.append(server)
         self.placements.append(placement)
         server.placement = placement

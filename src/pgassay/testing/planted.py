@@ -25,8 +25,6 @@ BLOCKS = 8
 
 @dataclass(frozen=True)
 class Row:
-    """One sample of a series."""
-
     monotonic_ns: int
     wall_ns: int
     source: str
@@ -54,14 +52,13 @@ def make_run(
     hosts: Mapping[str, float] | None = None,
     days: float = 0.0,
     drift: float = 1.0,
-    first_day: float = 0.0,
     kept: Mapping[str, bytes] | None = None,
     levels: Mapping[str, LevelRecord] | None = None,
 ) -> Run:
     """Eight blocks of the quick fillfactor study: 75 is 20 % better, 50 the same within 0.1 %.
 
     `fixed` as by --set; `more` responses, each by level. `hosts` run the blocks in turn: 75 is so many times better on
-    each of them. Blocks are `days` apart, from `first_day` on, and 75 is `drift` times better each day.
+    each of them. Blocks are `days` apart, and 75 is `drift` times better each day.
     Each trial has the files `kept`, and further `levels` that all share.
     """
     overrides = Overrides(size="quick", fixed=fixed)
@@ -93,7 +90,7 @@ def make_run(
             noise = chance.gauss(0, 0.10)
             for level in TPS:
                 name, better = named[block % len(named)]
-                day = first_day + days * block
+                day = days * block
                 where = Where(name, better * drift**day, day)
                 _commit(run, block, level, chance, Status.VALID, noise, more, where, kept, levels)
         if discarded:

@@ -20,18 +20,15 @@ from pgassay.postgres.installation import LocalInstallation
 
 
 def runner() -> LocalRunner:
-    """Runs programs; unprivileged ones under the account that servers get."""
     return LocalRunner(choose())
 
 
 def finder() -> Finder:
-    """Looks for PostgreSQL on this machine, as the commands do."""
     account = choose()
     return Finder(LocalRunner(account), SystemClock(), account, os.environ)
 
 
 def installation() -> LocalInstallation:
-    """The PostgreSQL of this machine."""
     try:
         return finder().find()
     except PgassayError as error:

@@ -100,8 +100,6 @@ def _parsed(dsn: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Attachment:
-    """A server to which we are attached."""
-
     endpoint: Endpoint
     sql: Session
     facts: Facts

@@ -53,8 +53,6 @@ class Debt:
 
 
 class AttachedLedger(LockedList):
-    """The list of one server."""
-
     def __init__(
         self,
         path: Path,
@@ -103,7 +101,6 @@ class AttachedLedger(LockedList):
         return f"{self.endpoint.socket_directory}:{self.endpoint.port}"
 
     def owed(self) -> tuple[Debt, ...]:
-        """What is to be put back, in the order of the changes; a line that a crash cut short was not acted upon."""
         return tuple(
             Debt(line["kind"], line["name"], line.get("before"), line.get("after"))
             for line in json_lines(self.path)
@@ -220,11 +217,9 @@ class ServerChanges:
 
     @property
     def databases(self) -> Sequence[str]:
-        """Those that are there now and ours."""
         return tuple(self._databases)
 
     def new_name(self) -> str:
-        """Of a database that nobody has."""
         self._made += 1
         return f"{PREFIX}{self._token}_{self._made}"
 

@@ -38,8 +38,6 @@ class Sql(Protocol):
 
 @dataclass(frozen=True)
 class Facts:
-    """A server and our role on it."""
-
     version: Version
     system: str
     """Its system identifier; empty where it does not tell."""
@@ -62,7 +60,6 @@ class Facts:
 
     @property
     def here(self) -> bool:
-        """Does it run on this machine, where its processes can be seen?"""
         return self.postmaster_pid != NO_PROCESS
 
 

@@ -130,7 +130,6 @@ def end(pid: int, started_ticks: int) -> bool:
 
 
 def wait_for_end(pid: int, started_ticks: int, patience_s: float) -> None:
-    """Of a command, also one that a killed lab has started."""
     deadline = time.monotonic() + patience_s
     while _runs(pid, started_ticks) and time.monotonic() < deadline:
         time.sleep(_LOOK_S)

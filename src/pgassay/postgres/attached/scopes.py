@@ -24,8 +24,6 @@ _SET_HINT = (
 
 
 class Scope(StrEnum):
-    """Where a setting is set."""
-
     DATABASE = "database"
     SYSTEM = "system"
     RESTART = "restart"
@@ -85,8 +83,6 @@ _ALTER_SYSTEM = "SELECT current_setting('allow_alter_system', true)"
 
 @dataclass(frozen=True)
 class Row:
-    """A setting as the server has it now."""
-
     setting: Setting
     least: str | None
     most: str | None

@@ -31,8 +31,6 @@ from pgassay.postgres.server import Session
 
 
 class Databases:
-    """The databases that we make on one server."""
-
     kind = DATABASES
 
     def __init__(self, changes: ServerChanges, mount: Mount) -> None:
@@ -41,7 +39,6 @@ class Databases:
         self._snapshots: dict[str, str] = {}
 
     def mount(self) -> Mount:
-        """Where the server's files are; unknown where it does not say, or runs elsewhere."""
         return self._mount
 
     def snapshot_mount(self) -> Mount | None:
@@ -57,7 +54,6 @@ class Databases:
         return None
 
     def workspace(self, name: str) -> Path:
-        """The name of a database that nobody has; `initialize` makes it."""
         return Path(self._changes.new_name())
 
     def lay_out(self, directory: Path) -> None:
@@ -141,7 +137,6 @@ class AttachedServer:
         """Nothing, as for `freeze`."""
 
     def processes(self) -> frozenset[int]:
-        """None of ours."""
         return frozenset()
 
     def stop(self, *, immediately: bool = False) -> None:
@@ -152,7 +147,6 @@ class AttachedServer:
             self._changes.set_system({})
 
     def log_text(self) -> str:
-        """The server's log is its owner's."""
         return ""
 
 

@@ -48,7 +48,6 @@ class Slot:
 
 
 def slots(sql: Sql) -> tuple[Slot, ...]:
-    """Those that hold WAL; raises `QueryError`."""
     return tuple(Slot(*row) for row in sql.query(_SLOTS))
 
 

@@ -10,7 +10,7 @@ import tarfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from pgassay.postgres.builds.errors import disk_full
+from pgassay.postgres.builds.errors import ROOM, BuildError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -30,7 +30,7 @@ def extract(tarball: Path, into: Path) -> None:
                 archive.extractall(into, list(_plain(archive)))
     except (tarfile.TarError, EOFError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _FULL:
-            raise disk_full(into) from None
+            raise BuildError(f'the disk of "{into}" is full', ROOM) from None
         raise NoArchiveError(str(error).partition("\n")[0].rstrip(":")) from None
 
 

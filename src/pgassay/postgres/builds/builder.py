@@ -50,8 +50,6 @@ _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 @dataclass(frozen=True)
 class ExtensionSource:
-    """A source that was found: its hash, and for git its commit's full hash."""
-
     spec: Spec
     folder: Path
     sha256: str
@@ -64,7 +62,6 @@ class ExtensionSource:
 
 
 def identify(runner: Runner, spec: Spec) -> ExtensionSource:
-    """The extension's source; raises `UsageError` where there is none."""
     assert spec.path is not None
     if not spec.path.is_dir():
         raise no_such_source(spec.path)
@@ -179,7 +176,6 @@ class Builder:
         return replace(recipe, extension_sha256=extension.sha256), source, extension
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
-        """Without an extension."""
         source = self.sources.identify(request.source, request.version)
         major = major_of(source.version)
         try:

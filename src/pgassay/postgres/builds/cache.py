@@ -19,8 +19,9 @@ from pgassay import scratch
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.locks import alone
-from pgassay.postgres.builds.errors import BuildError, too_little_space
+from pgassay.postgres.builds.errors import ROOM, BuildError
 from pgassay.postgres.builds.recipe import Recipe
+from pgassay.study.units import format_bytes
 
 VARIABLE = "PGASSAY_CACHE"
 MANIFEST = "build.json"
@@ -67,7 +68,6 @@ class Cache:
         return self._folder("logs")
 
     def directory(self, key: str) -> Path:
-        """Where the build of this key lies or would lie."""
         return self.root / "builds" / key
 
     def all_keys(self) -> tuple[str, ...]:
@@ -76,7 +76,6 @@ class Cache:
         return tuple(sorted(each.name for each in folder.iterdir())) if folder.is_dir() else ()
 
     def find(self, text: str) -> str:
-        """The key that a user means by its first digits; raises `UsageError`."""
         matching = [key for key in self.all_keys() if key.startswith(text)]
         if not matching:
             raise _unknown_build(text, self.all_keys())
@@ -118,7 +117,6 @@ class Cache:
                 raise damaged(key, f"{name} has other contents")
 
     def remove(self, key: str) -> None:
-        """Remove a build: out of sight by one rename, then its files."""
         with self.staging() as staging:
             self.directory(key).rename(staging / key)
 
@@ -133,7 +131,6 @@ class Cache:
 
     @contextmanager
     def alone(self, key: str) -> Iterator[None]:
-        """One process a key: a second one waits and then finds the build."""
         with alone(self._folder("locks") / key):
             yield
 
@@ -157,7 +154,9 @@ class Cache:
         free = shutil.disk_usage(self.root).free
         needed = NEEDED_BYTES + (builds - 1) * KEPT_BYTES
         if free < needed:
-            raise too_little_space(self.root, builds, needed, free)
+            what = "a build needs" if builds == 1 else f"{builds} builds need"
+            there = f'"{self.root}" has {format_bytes(free >> 20 << 20)} free'
+            raise BuildError(f"{there}, {what} about {format_bytes(needed)}", ROOM)
 
     def _folder(self, name: str) -> Path:
         folder = self.root / name
@@ -189,13 +188,11 @@ def read_manifest(directory: Path, key: str) -> Manifest:
 
 
 def list_files(directory: Path) -> dict[str, tuple[int, str]]:
-    """Every regular file below `directory` with its size and SHA-256."""
     paths = sorted(path for path in directory.rglob("*") if path.is_file() and not path.is_symlink())
     return {str(path.relative_to(directory)): (path.stat().st_size, file_sha256(path)) for path in paths}
 
 
 def file_sha256(path: Path) -> str:
-    """The SHA-256 of a file's contents, in hexadecimal; raises `OSError`."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

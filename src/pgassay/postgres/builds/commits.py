@@ -30,14 +30,11 @@ _HEADS = ("HEAD", "FETCH_HEAD", "ORIG_HEAD")
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit's full hash, and its subject."""
-
     sha: str
     subject: str
 
     @property
     def name(self) -> str:
-        """For people: the hash as git abbreviates it, with the subject."""
         return f"{self.sha[:12]} {self.subject}".strip()
 
 
@@ -90,7 +87,6 @@ def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> di
 
 
 def has_file(runner: Runner, folder: Path, sha: str, file: str) -> bool:
-    """Is there a file of this path in the commit?"""
     return _git(runner, folder, "cat-file", "-t", f"{sha}:{file}").strip() == "blob"
 
 

@@ -34,15 +34,12 @@ _LIBRARIES = (
 
 @dataclass(frozen=True)
 class Toolchain:
-    """What this machine builds with."""
-
     runner: Runner
     environment: Mapping[str, str]
     which: Callable[[str], str | None] = children.which
 
     @property
     def cc(self) -> str:
-        """$CC, else gcc, else cc."""
         named = self.environment.get("CC")
         return named or ("gcc" if self.which("gcc") else "cc")
 

@@ -66,7 +66,6 @@ def block_bytes(text: str) -> int:
 
 
 def wal_block_bytes(text: str) -> int:
-    """`"64kB"` in bytes; raises `UsageError`."""
     return _one_of("build.wal_block_size", text, WAL_BLOCK_BYTES)
 
 

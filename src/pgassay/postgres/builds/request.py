@@ -38,12 +38,10 @@ _EXTENSION = Kind[Spec | None](
 
 
 def _shown(setting: str) -> ReadBack:
-    """The setting of the same name, in bytes."""
     return lambda _, level, readable: f"{readable.server.query(f'SHOW {setting}')[0][0]}B"
 
 
 def server_version(name: str, level: Level, readable: Readable) -> str:
-    """The level if the server's version fits it, else major and minor version."""
     major, minor = divmod(int(readable.server.query("SHOW server_version_num")[0][0]), 10000)
     found = f"{major}.{minor}"
     return level.canonical if fits(found, level.canonical) else found

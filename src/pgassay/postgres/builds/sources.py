@@ -40,7 +40,6 @@ Opener = Callable[[str], AbstractContextManager[IO[bytes]]]
 
 
 def open_url(url: str) -> AbstractContextManager[IO[bytes]]:
-    """Over HTTPS, with the system's proxies and certificates."""
     response: AbstractContextManager[IO[bytes]] = urllib.request.urlopen(url, timeout=_HTTP_TIMEOUT_S)
     return response
 
@@ -108,7 +107,6 @@ _TRIES = 4
 
 
 def private_entries(files: Mapping[str, str]) -> Mapping[str, str]:
-    """The machine's source entries (file name to text) as deb-src ones, of distributions and of PostgreSQL only."""
     found = {}
     for name, text in files.items():
         if name.endswith(".sources"):
@@ -230,7 +228,6 @@ def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) 
 
 
 def _versions(showsrc: str) -> list[str]:
-    """Newest first."""
     found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
     return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
 
@@ -433,12 +430,10 @@ def _noted(path: Path) -> Source:
 
 
 def fits(version: str, requested: str) -> bool:
-    """Is `17.5` what was asked for by `17` or `17.5`?"""
     return version == requested or ("." not in requested and _numbers(version)[:1] == _numbers(requested))
 
 
 def major_of(version: str) -> int:
-    """17 of `17.5`, 19 of `19devel`; 0 of an empty one."""
     return int("".join(digit for digit in version.partition(".")[0] if digit.isdigit()) or 0)
 
 
