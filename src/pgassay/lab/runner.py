@@ -121,11 +121,12 @@ class RunLoop:
 
     def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
         """What makes the records of these arms' trials; their snapshots are made outside the trials' own time."""
-        prepared = [self._prepare(arm) for arm in arms]
-        return lambda assignments: play(self.resolved, assignments, prepared, self.run.header.seed, in_turns=in_turns)
+        here = self.resolved.in_block(block)
+        prepared = [self._prepare(here.of(arm)) for arm in arms]
+        return lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns)
 
-    def _prepare(self, arm: Arm) -> Attempt:
-        resolved, site = self.resolved.of(arm), self.resolved.site
+    def _prepare(self, resolved: ResolvedArm) -> Attempt:
+        arm, site = resolved.arm, self.resolved.site
         known = is_prepared(self.run, resolved.snapshot_key)
         if not known:
             self.watcher.preparing(arm)

@@ -116,21 +116,23 @@ class Loopback:
 class NetworkReference:
     """Measures the network after each window of a load that uses one; see `bench.reference.ReferenceMeasurement`."""
 
-    def __init__(self, client: Callable[[str], ClientHost | None]) -> None:
+    def __init__(self, client: Callable[[str], ClientHost | None], *, from_here: bool = False) -> None:
+        """`from_here`: the servers are elsewhere, and a load that runs here has a network to them, too."""
         self._client = client
+        self._from_here = from_here
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
         if options.host == HERE:
-            return ()
+            return RESPONSES if self._from_here else ()
         return RESPONSES if options.host == LOOPBACK else (*RESPONSES, BUSY)
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """None of each where it could not be measured: the load has run all the same."""
         client = self._client(options.host)
-        if client is None:
+        if client is None and not self._from_here:
             return {}
         try:
-            found = client.measure(server.client_endpoint)
+            found = (client.measure if client else measure)(server.client_endpoint)
         except BenchError:
             found = NetworkPath((), ())
         return {**found.responses(), TRANSACTION_TRIPS.name: options.round_trips}

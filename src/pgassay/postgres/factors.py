@@ -114,6 +114,28 @@ class PostgresVersion(Factor):
         return server_version(name, level, readable)
 
 
+class NamedServer(Factor):
+    """`postgres.server`: which of the servers that `compare --server NAME=DSN` names serves."""
+
+    pattern = "postgres.server"
+    stage = Stage.BUILD
+    summary = "which of the user's servers serves (pgassay compare --server A=DSN --server B=DSN)"
+    accepts = "a name that --server gives"
+
+    def turns(self, name: str) -> Turns:
+        return Turns("the servers are not ours")
+
+    def parse(self, name: str, typed: str) -> Level:
+        return Level(typed, typed.strip())
+
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        setup.server = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """A server does not know what it is called here; that it is the same one its system identifier says."""
+        return None
+
+
 class DataChecksums(Factor):
     """`init.data_checksums`: a checksum on every page, on or off."""
 
@@ -559,6 +581,7 @@ def _tables_with_own(server: Server) -> list[str]:
 
 FACTORS: tuple[Factor, ...] = (
     PostgresVersion(),
+    NamedServer(),
     DataChecksums(),
     WalSegmentSize(),
     CopyOf(),
