@@ -119,8 +119,8 @@ class NamedServer(Factor):
 
     pattern = "postgres.server"
     stage = Stage.BUILD
-    summary = "which of the user's servers serves (pgassay compare --server A=DSN --server B=DSN)"
-    accepts = "a name that --server gives"
+    summary = "which server of --server serves"
+    accepts = "its name there"
 
     def turns(self, name: str) -> Turns:
         return Turns("the servers are not ours")
