@@ -81,8 +81,9 @@ class RunLoop:
         `StopAsked` if the user asked for the end of a block.
         """
         if not self.trials:
-            for arm in self.resolved.study.arms:  # a typo in the user's own SQL is found before anything is measured
-                if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
+            # A typo in the user's own SQL, and data that differ between servers, are found before anything is measured.
+            for arm in (arm for on_set in self.resolved.on_sets for arm in on_set.arms):
+                if self.resolved.site.sets or any(each.factor.own_sql for each in arm.bound):
                     self._prepare(arm)
         last: int | None = None
         while True:

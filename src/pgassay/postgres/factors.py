@@ -135,6 +135,9 @@ class NamedServer(Factor):
         """A server does not know what it is called here; that it is the same one its system identifier says."""
         return None
 
+    def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
+        return "move your databases to that server: by logical replication, or pg_dump and pg_restore"
+
 
 class DataChecksums(Factor):
     """`init.data_checksums`: a checksum on every page, on or off."""
