@@ -186,10 +186,10 @@ class UserServer:
                     " stops replaying WAL until it is restarted with as much",
                 )
             )
-        left, may_pin = set(), self.pins()  # settings that would pin the regime and stay as they are
+        may_pin, left = self.pins(), set[str]()  # settings that would pin the regime and stay as they are
         for arm in arms:
-            left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
-        left = {name for name in left if not may_pin(name)}
+            open_ = settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
+            left |= {name for name in open_ if not may_pin(name)}
         if left:
             found.append(
                 (
