@@ -82,9 +82,9 @@ class RunLoop:
         """
         if not self.trials:
             # A typo in the user's own SQL, and data that differ between servers, are found before anything is measured.
-            for arm in (arm for on_set in self.resolved.on_sets for arm in on_set.arms):
-                if self.resolved.site.sets or any(each.factor.own_sql for each in arm.bound):
-                    self._prepare(arm)
+            for each in (arm for on_set in self.resolved.on_sets for arm in on_set.arms):
+                if self.resolved.site.sets or any(bound.factor.own_sql for bound in each.bound):
+                    self._prepare(each)
         last: int | None = None
         while True:
             decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()

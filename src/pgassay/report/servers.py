@@ -57,8 +57,8 @@ def _of_network(findings: "Findings") -> Iterator[str]:
         if {**each.levels, _FACTOR: ""} == {**baseline.levels, _FACTOR: ""} and each.name != baseline.name
     }
     found = {(each.treatment, each.condition, each.covariate): each for each in paths(findings.trials)}
-    for (treatment, *cell), path in found.items():
-        near = found.get((baseline.name, *cell)) if treatment in alike else None
+    for (treatment, condition, covariate), path in found.items():
+        near = found.get((baseline.name, condition, covariate)) if treatment in alike else None
         if near is not None:
             yield _way(near, path)
 
