@@ -61,7 +61,9 @@ def test_a_device_is_written_over_only_if_it_is_named_again() -> None:
 def test_who_may_stay_on_the_server_is_taken_from_the_run() -> None:
     kept: dict[str, Any] = {"place": {"server": "service=staging", "companions": ["standby"], "slot_bytes": 5}}
     found = options(kept)
-    assert (found.server, found.companions, found.slot_bytes) == ("service=staging", ("standby",), 5)
+    assert (found.servers, found.companions, found.slot_bytes) == ({"": ["service=staging"]}, ("standby",), 5)
+    several = {"A": ["service=a"], "B": ["service=b"]}
+    assert options({"place": {"servers": several}}).servers == several
     assert options({"place": {"server": "service=staging"}}).companions == (), "a record of before"
     kept["place"]["restart"] = {"words": ["systemctl", "restart", "pg"], "limit_s": 90}
     assert options(kept).restart == RestartCommand(("systemctl", "restart", "pg"), 90.0)

@@ -82,6 +82,7 @@ ONLY_PARSED = {
     ),
     "run study.toml --server": "needs a staging server: tests/system/test_attach.py",
     "compare work_mem=4MB work_mem=64MB --server": "the same",
+    "compare --server": "the same: tests/system/test_compared_servers.py",
     "compare shared_buffers=4GB shared_buffers=16GB --server": "the same: tests/system/test_restarts.py",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
     "drive simulate --trace": "needs a trace of a drive: tests/flash/test_command.py",

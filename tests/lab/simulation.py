@@ -128,7 +128,7 @@ def fake_site(**changes: Any) -> Site:
 
 def fake_bench(**changes: Any) -> Workbench:
     """What `lab.run.prepare` asks of a workbench: nothing to build, refuse or remark."""
-    usual: dict[str, Any] = {"dry_run": False, "server": "", "snapshots_in": None}
+    usual: dict[str, Any] = {"dry_run": False, "servers": {}, "snapshots_in": None}
     options = SimpleNamespace(**{**usual, **changes.pop("options", {})})
     bench = SimpleNamespace(
         missing_builds=list,

@@ -48,7 +48,7 @@ def remarks(levels: dict[str, str], *claims: Claim, trust: Trust | None = FOUND,
     study = replace(study_of(), claims=claims, primary=more.get("primary", "tps"), secondary=())
     one_drive = OneDrive(**more.get("counted", {"host_bytes_written": 1.0}))
     smart = more.get("smart") or BelievedMounts(one_drive, lambda drive: trust)
-    options_of_bench = {name: more[name] for name in ("server", "snapshots_in") if name in more}
+    options_of_bench = {name: more[name] for name in ("servers", "snapshots_in") if name in more}
     bench = fake_bench(options=options_of_bench, counting=lambda: smart, data_directory=Path("/mnt"))
     resolved = SimpleNamespace(study=study, arms=(arm,))
     return dict(drive_remarks(cast("ResolvedStudy", resolved), bench))
@@ -84,7 +84,7 @@ def test_directories_and_the_wal_have_a_role_too_and_another_hosts_drives_none()
     of_wal = replace(ABOUT_DRIVES, treatment={"drive.wal": "csd"}, against={})
     levels = {"data": "csd", "wal": "device:/dev/nvme1n1"}
     assert remarks(levels, of_wal)[ROLES].endswith("declare drive.wal=compressing=device:/dev/nvme1n1")
-    assert ROLES not in remarks({}, ABOUT_DRIVES, server="host=elsewhere")
+    assert ROLES not in remarks({}, ABOUT_DRIVES, servers={"": ["host=elsewhere"]})
     assert ROLES not in remarks({"data": "ssd"}, ABOUT_DRIVES), "what is emulated is known"
 
 

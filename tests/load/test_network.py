@@ -113,6 +113,12 @@ def test_the_reference_measures_only_where_a_network_is_used() -> None:
         assert found.keys() == {each.name for each in RESPONSES}
         assert all(value is not None for value in found.values())
         assert NetworkReference(lambda name: None).measure(options, server) == {}
+        elsewhere = NetworkReference(lambda name: None, from_here=True)
+        assert elsewhere.responses(PgbenchOptions()) == RESPONSES
+        seen = elsewhere.measure(PgbenchOptions(), server)
+        assert seen["network_round_trip_us"]
+        assert seen["network_trips_per_transaction"] == 7.0
+        assert seen["client_clock_offset_us"] is None, "its clock moves no second of a load that runs here"
         server.stop()
         left = {"network_trips_per_transaction": 7.0}  # as tpcb-like is written
         assert dict(reference.measure(options, server)) == {**NetworkPath((), ()).responses(), **left}

@@ -129,7 +129,7 @@ REFUSED = (
     (("--set", "host.cores=1"), "host.cores (its machine is not ours to change)"),
     (("--set", "load.cache=cold"), "load.cache=cold (the server's files are not ours)"),
     (("--set", "load.clients=400"), "raising max_connections takes a restart"),
-    (("--pairing", "alternate"), "the treatments are databases of one server"),
+    (("--pairing", "alternate"), "the treatments are databases of a server of yours"),
     (("--set", "server.work_mem=1"), "the server refuses work_mem = '1'"),
     (("--set", "server.nonsense=1"), 'the server has no setting "nonsense"'),
 )

@@ -41,6 +41,8 @@ class SetupDraft:
 
     version: str = ""
     """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
+    server: str = ""
+    """Which of several servers of the user's serves; empty where there are not several."""
     build: dict[str, str] = field(default_factory=dict)
     init_options: dict[str, str] = field(default_factory=dict)
     settings: dict[str, str] = field(default_factory=dict)

@@ -8,7 +8,8 @@ import argparse
 from collections.abc import Mapping, Sequence
 
 from pgassay.cli.parser import excluded
-from pgassay.cli.run import add_bench_options, add_study_options, run_document
+from pgassay.cli.run import add_bench_options, add_study_options, run_document, servers_of
+from pgassay.design.stopping import hosts_wanted
 from pgassay.errors import UsageError, near
 from pgassay.study.document import COUNTED_LOAD, set_needs_value
 
@@ -22,9 +23,10 @@ PGBENCH = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "levels_given",
-        nargs="+",
+        nargs="*",
         metavar="NAME=VALUE",
-        help="levels to compare; the first is the baseline; a setting needs no prefix (work_mem=4MB)",
+        help="levels to compare; the first is the baseline; a setting needs no prefix (work_mem=4MB); none is needed"
+        " where servers are compared (--server A=DSN --server B=DSN)",
     )
     add_load_options(parser)
     add_study_options(parser)
@@ -71,7 +73,8 @@ def _full(text: str) -> str:
 
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
-    factors: dict[str, list[str]] = {}
+    servers = servers_of(arguments.server)
+    factors: dict[str, list[str]] = {"postgres.server": [*servers]} if len(servers) > 1 else {}
     for text in arguments.levels_given:
         name, equals, value = text.partition("=")
         if not equals:
@@ -85,11 +88,13 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
     if arguments.count:
         load["count"] = "on"
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
+    kinds = len(next(iter(servers.values()), ()))
+    measured = {**MEASURED, "design": {**MEASURED["design"], "hosts": hosts_wanted(kinds)}} if kinds > 1 else MEASURED
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
         "factors": factors,
         "load": load,
-        **MEASURED,
+        **measured,
     }
 
 
@@ -119,7 +124,7 @@ def load_of(
     return {option: value for option, value in load.items() if f"load.{option}" not in varied}
 
 
-MEASURED: Mapping[str, object] = {
+MEASURED: Mapping[str, Mapping[str, object]] = {
     "responses": {"primary": "tps", "secondary": ["latency_p99_ms", "database_bytes"]},
     "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
 }
@@ -146,6 +151,8 @@ def _refuse_contradictions(arguments: argparse.Namespace, factors: Mapping[str, 
 
 def _nothing_compared(levels: Sequence[str]) -> UsageError:
     """`compare` with one level of each factor; two names that are nearly one are a typo, of either."""
+    if not levels:
+        return UsageError("nothing is compared", "name two levels, the baseline first: pgassay compare NAME=A NAME=B")
     first, *others = levels
     name = first.partition("=")[0]
     for other in others:

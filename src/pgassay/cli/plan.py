@@ -40,9 +40,9 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("treatments", plan.arms),
         f"  held        {', '.join(f'{name}={_short(typed)}' for name, typed in plan.fixed.items())}",
         f"  response    {plan.primary}{precise}{until_safe(plan.risk)}{settled}",
-        f"  postgres    {postgres or 'built first'}{'' if plan.server else f'; {plan.account}'}",
+        f"  postgres    {postgres or 'built first'}{'' if plan.servers else f'; {plan.account}'}",
         *unbuilt_lines(plan.unbuilt),
-        *_server(plan),
+        *_servers(plan),
         f"  clusters    {_place(plan)}",
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
@@ -66,14 +66,14 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     print(outgoing.lines(lines), end="", file=stream)
 
 
-def _server(plan: Plan) -> list[str]:
-    if not plan.server:
-        return []
-    known = plan.server
-    rights = "superuser" if known["superuser"] else "no superuser"
-    where = "on this machine" if known["here"] else "elsewhere"
-    said = f"{known['address']} ({where}), {known['version']}, role {known['role']} ({rights})"
-    return [f"  server      {said}", *_listed("changes", plan.changes)]
+def _servers(plan: Plan) -> list[str]:
+    said = []
+    for name, known in plan.servers.items():
+        rights = "superuser" if known["superuser"] else "no superuser"
+        where = "on this machine" if known["here"] else "elsewhere"
+        called = f"{name}: " if name else ""
+        said.append(f"{called}{known['address']} ({where}), {known['version']}, role {known['role']} ({rights})")
+    return [*_titled("server", said), *_titled("changes", plan.changes)]
 
 
 def _place(place: Plan | Elsewhere) -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -105,9 +106,11 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
     if server:
         machine.add_argument(
             "--server",
-            default="",
+            action="append",
+            default=[],
             metavar="DSN",
-            help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own)",
+            help="run on this staging server, which nobody else uses, instead of clusters of its own (with --i-own);"
+            " compare takes two and more: --server A=DSN --server B=DSN",
         )
         machine.add_argument(
             "--companion",
@@ -160,7 +163,7 @@ def study_defaults() -> dict[str, Any]:
 
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
-    parser.set_defaults(server="", companion=[], slot_limit="8GB", restart_command=None, restart_limit=None)
+    parser.set_defaults(server=[], companion=[], slot_limit="8GB", restart_command=None, restart_limit=None)
     parser.add_argument(
         "--i-own",
         action="append",
@@ -348,6 +351,9 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         raise UsageError(f"{given[0]} is about the server of --server", "name it, or leave the option out")
     if arguments.restart_limit and arguments.restart_command is None:
         raise UsageError("--restart-limit is about --restart-command", "name it, or leave the option out")
+    servers = servers_of(arguments.server)
+    if len(servers) > 1 and arguments.restart_command is not None:
+        raise UsageError("--restart-command restarts one server", "compare servers without it")
     limit_s = parse_time_s(arguments.restart_limit) if arguments.restart_limit else LIMIT_S
     restart = arguments.restart_command
     return BenchOptions(
@@ -361,12 +367,34 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
         tell_overwriting=tell_nobody if silent(arguments) else PreparationLines(),
-        server=arguments.server,
+        servers=servers,
         owns_server="" in arguments.i_own,
         companions=tuple(arguments.companion),
         slot_bytes=parse_memory(arguments.slot_limit),
         restart=None if restart is None else RestartCommand.of(restart, limit_s),
     )
+
+
+def servers_of(given: Sequence[str]) -> dict[str, list[str]]:
+    """The connection strings of `--server` by name: one alone is named "", several are `A=DSN`, or `A=DSN,DSN`."""
+    from psycopg import pq
+
+    if not all(given):
+        raise UsageError("--server names no server", "give a connection string, such as service=staging")
+    if len(given) < 2:
+        return {"": [*given]} if given else {}
+    found: dict[str, list[str]] = {}
+    parameters = {each.keyword.decode() for each in pq.Conninfo.get_defaults()}
+    for text in given:
+        name, equals, dsns = text.partition("=")
+        if not (equals and name.isidentifier()) or name in parameters:
+            raise UsageError("several servers need a name each", "give --server A=DSN --server B=DSN")
+        if name in found:
+            raise UsageError(f'--server names "{name}" twice', "give each another name; of one kind: A=DSN,DSN")
+        found[name] = re.split(r",(?=\s*(?:[a-z_]+\s*=|postgres(?:ql)?://))", dsns)
+    if len({len(each) for each in found.values()}) > 1:
+        raise UsageError("--server gives more servers of one kind than of another", "give as many of each")
+    return found
 
 
 def run_path(arguments: argparse.Namespace, name: str) -> Path:

@@ -67,7 +67,8 @@ class ResolvedArm:
 
     @property
     def site(self) -> Site:
-        return self.whole.site
+        """Where servers of the user's are compared, that of the arm's own server."""
+        return self.whole.site.sets.get(self.whole.set, {}).get(self.setup.server, self.whole.site)
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
         return tuple(each for each in self.bound if each.factor.stage in stages)
@@ -158,6 +159,8 @@ class ResolvedArm:
             "data": dict(sorted(self.load.data_key().items())),
             "levels": {each.name: each.level.canonical for each in self.at(*BAKED)},
         }
+        if len(self.whole.on_sets) > 1:
+            parts |= {"set": self.whole.set}
         if self.setup.copied_database:
             parts |= {"data": {}}
         if self.setup.copy_of is not None:
@@ -166,16 +169,26 @@ class ResolvedArm:
 
 
 class ResolvedStudy:
-    """A study on a site, with every arm resolved, in the study's order."""
+    """A study on a site, with every arm resolved, in the study's order; on the first set of the user's servers."""
 
-    def __init__(self, study: Study, site: Site) -> None:
+    def __init__(self, study: Study, site: Site, set_: str | None = None) -> None:
         self.study = study
         self.site = site
+        self.set = next(iter(site.sets), "") if set_ is None else set_
         self.arms = tuple(
             ResolvedArm(self, arm, *_with_processes(study, bind(study, arm, site.catalogue), site.files))
             for arm in study.arms
         )
         self._by_name = {each.arm.name: each for each in self.arms}
+
+    @cached_property
+    def on_sets(self) -> "Sequence[ResolvedStudy]":
+        """The study on each set of the user's servers that are compared; itself alone where there are not several."""
+        others = (self if each == self.set else ResolvedStudy(self.study, self.site, each) for each in self.site.sets)
+        return tuple(others) or (self,)
+
+    def in_block(self, block: int) -> "ResolvedStudy":
+        return self.on_sets[(block - 1) % len(self.on_sets)]
 
     def of(self, arm: Arm) -> ResolvedArm:
         return self._by_name[arm.name]

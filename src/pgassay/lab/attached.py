@@ -1,37 +1,43 @@
-"""The bench of a study on a staging server that the user names (`--server DSN --i-own`), instead of clusters of ours.
+"""The bench of a study on staging servers that the user names (`--server DSN --i-own`), instead of clusters of ours.
 
 A `Workbench` whose installation and drive are made of SQL: databases of our own stand for clusters, treatments follow
-each other on the one server. It says before a run what it will change and put back, refuses by name what such a server
-cannot have, and notes in the record what could not be read or done there. See docs/your-server.md.
+each other on the one server, or on those that are compared. It says before a run what it will change and put back,
+refuses by name what such a server cannot have, and notes in the record what could not be read or done there. See
+docs/your-server.md.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from pgassay.analysis.numbers import plural
 from pgassay.bench.client import HERE
+from pgassay.bench.errors import BenchError
 from pgassay.bench.factor import Stage
 from pgassay.bench.places import Mount
 from pgassay.bench.probe import Reader, Target
+from pgassay.bench.running import Clock
 from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
-from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
 from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
+from pgassay.load.references import CpuYardstick, NetworkReference
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.attachment import Attachment, attach
 from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import visited
 from pgassay.postgres.attached.scopes import Scope
-from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is
+from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is, rows_of_relations
 from pgassay.postgres.attached.watch import Watch
 from pgassay.postgres.builds.request import BuildRequest
+from pgassay.postgres.factors import NamedServer
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
 from pgassay.probe.registry import every_probe
@@ -68,118 +74,116 @@ class AsLeft:
         return "as CREATE DATABASE left it"
 
 
-class AttachedBench(Workbench):
-    """A workbench on the user's server; what it changes is put back by `close` on every way out."""
+@dataclass
+class UserServer:
+    """A server of the user's, with what the lab does and reads there."""
 
-    _attached: Attachment
-    _companions: Companions
-    _watch: Watch | None = None
+    name: str
+    """Empty for one alone."""
+    attached: Attachment
+    options: BenchOptions
+    companions: Companions
+    clock: Clock
+    bindir: Path
+    """Where the client programs are."""
+    checkpoints: bool
+    """May we ask for a CHECKPOINT before a window, on every server that is compared?"""
+    databases: Databases = field(init=False)
+    watch: Watch | None = None
     """Of the trial that runs."""
 
-    def __enter__(self) -> "AttachedBench":
-        options = self.options
-        if not (options.owns_server or options.dry_run):
-            raise UsageError(
-                "--server changes settings of that server and makes databases there, and needs your word that you may",
-                "say so with --i-own; --dry-run shows without it what would be changed and put back",
-            )
-        self._companions = Companions.of(options.companions)
-        super().__enter__()
-        with ExitStack() as stack:
-            stack.callback(self.close)
-            self._attached = attach(
-                options.server,
-                state_directory(self._environment),
-                self._lacking,
-                self._environment,
-                planned=options.dry_run,
-                companions=self._companions,
-                restart=options.restart,
-            )
-            self._given_back.callback(self._attached.close)
-            self._databases = Databases(self._attached.changes, self._mount())
-            stack.pop_all()
-        return self
+    def __post_init__(self) -> None:
+        self.databases = Databases(self.attached.changes, self._mount())
 
-    def site(self) -> Site:
-        own, sql = super().site(), self._attached.sql
+    def site(self, own: Site, pins: Callable[[str], bool], require_alike: Callable[[str, Server], None]) -> Site:
+        """The bench's `own`, on this server; what `pins` allows is allowed on every server that is compared."""
+        sql = self.attached.sql
         return replace(
             own,
-            drive=lambda options, needs: self._databases,
+            installation=self.installation,
+            drive=lambda options, needs: self.databases,
             probes=self.probes,
             caches=AsLeft(),
             metronome=None,
-            memory_bytes=own.memory_bytes if self._attached.facts.here else _NO_ROOM_KNOWN,
+            memory_bytes=own.memory_bytes if self.attached.facts.here else _NO_ROOM_KNOWN,
             server=ServerAccess(
                 ours=False,
-                pins=self._pins(),
+                pins=pins,
                 preparing={},
-                checkpoints=self._attached.facts.checkpoints,
+                checkpoints=self.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
                 restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
+                require_alike=require_alike,
             ),
         )
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:
         """The user's server, with the client programs of this machine; `require` has refused any other."""
-        found = self._attached
-        bindir = self.finder.find(None, self.options.bindir).bindir
-        companions, slot_bytes = self._companions, self.options.slot_bytes
+        found = self.attached
         return AttachedInstallation(
-            bindir, found.sql, found.endpoint, found.facts, found.changes, companions, slot_bytes
+            self.bindir,
+            found.sql,
+            found.endpoint,
+            replace(found.facts, checkpoints=self.checkpoints),
+            found.changes,
+            self.companions,
+            self.options.slot_bytes,
+            called=called(self.name),
         )
 
     def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
         """What probes can read there: nothing of a machine that is not this one, and no view that it refuses."""
-        facts = self._attached.facts
+        facts = self.attached.facts
         target = Target(server, facts.data_directory or Path("/"), self.clock, {}, guarded=True)
         hidden = set(self._unseen())
-        ((pid,),) = self._attached.sql.query("SELECT pg_backend_pid()")
-        self._watch = Watch(
+        ((pid,),) = self.attached.sql.query("SELECT pg_backend_pid()")
+        self.watch = Watch(
             Session(server.endpoint),
             self.clock,
-            self._companions,
-            lambda: self._attached.changes.databases,
+            self.companions,
+            lambda: self.attached.changes.databases,
             self.options.slot_bytes,
             pid,
         )
-        return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self._watch]
+        return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self.watch]
 
-    def require(self, resolved: ResolvedStudy) -> None:
-        found = tuple(dict.fromkeys(refusals(resolved)))
-        if found:
-            raise as_it_is((), found)
-        for name in dict.fromkeys(arm.setup.copied_database for arm in resolved.arms if arm.setup.copied_database):
-            self._attached.changes.require_copyable(name, self._attached.endpoint.database)
-        now, ordinary = int(scopes.shown(self._attached.sql, "max_connections")), self._attached.facts.connections
-        for arm in resolved.arms:
+    def require(self, arms: Sequence[ResolvedArm]) -> None:
+        if self.name:
+            for arm in arms:
+                arm.installation.check_settings(arm.settings)
+        for name in dict.fromkeys(arm.setup.copied_database for arm in arms if arm.setup.copied_database):
+            self.attached.changes.require_copyable(name, self.attached.endpoint.database)
+        now, ordinary = int(scopes.shown(self.attached.sql, "max_connections")), self.attached.facts.connections
+        for arm in arms:
             needed = arm.setup.load.connections + CONNECTIONS_OURS
             given = {name.lower(): value for name, value in arm.setup.settings.items()}.get("max_connections", "")
             allowed = ordinary - now + int(given) if self.options.restart and given.isdecimal() else ordinary
             if needed > allowed:
                 raise UsageError(
-                    f"the load opens up to {needed} connections, and the server lets an ordinary role have {allowed}",
+                    f"the load opens up to {needed} connections, and {called(self.name)} lets an ordinary role have"
+                    f" {allowed}",
                     "use fewer clients (--set load.clients=…): raising max_connections takes a restart"
                     " (--restart-command, with --set server.max_connections=…)",
                 )
 
-    def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
-        facts = self._attached.facts
+    def remarks(self, arms: Sequence[ResolvedArm]) -> Sequence[tuple[str, str]]:
+        facts = self.attached.facts
         found: dict[str, str] = {}
-        if self._companions != NOBODY:
+        if self.companions != NOBODY:
             unseen = (
-                ": sessions of others that last less than a second are not seen" if self._companions.sessions else ""
+                ": sessions of others that last less than a second are not seen" if self.companions.sessions else ""
             )
-            found["companions"] = f"on the server may stay (--companion): {self._companions.words}{unseen}"
-        if raised := scopes.raised_above_standbys(self._attached.sql, [arm.setup.settings for arm in resolved.arms]):
+            found["companions"] = f"on the server may stay (--companion): {self.companions.words}{unseen}"
+        if raised := scopes.raised_above_standbys(self.attached.sql, [arm.setup.settings for arm in arms]):
             found["standbys"] = (
                 f"{', '.join(raised)} of the server is raised while standbys stream from it: one that has less"
                 " stops replaying WAL until it is restarted with as much"
             )
-        left = set()  # settings that would pin the regime and stay as they are
-        for arm in resolved.arms:
-            left |= settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
+        may_pin, left = self.pins(), set[str]()  # settings that would pin the regime and stay as they are
+        for arm in arms:
+            open_ = settings_of(arm.study, arm.setup).keys() - arm.settings.keys() - {"max_connections"}
+            left |= {name for name in open_ if not may_pin(name)}
         if left:
             found["not_pinned"] = (
                 f"{', '.join(sorted(left))} stay as the server has them, since ALTER SYSTEM is not for role"
@@ -203,15 +207,15 @@ class AttachedBench(Workbench):
             found["no_monitor"] = f"role {facts.role} lacks pg_monitor: {lacks}"
         return tuple(found.items())
 
-    def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
-        sql, facts, restarts = self._attached.sql, self._attached.facts, self.options.restart is not None
+    def changes(self, arms: Sequence[ResolvedArm]) -> Sequence[str]:
+        sql, facts, restarts = self.attached.sql, self.attached.facts, self.options.restart is not None
         found: dict[Scope, dict[str, None]] = {scope: {} for scope in Scope}
-        for arm in resolved.arms:
+        for arm in arms:
             for name, scope in scopes.check(sql, facts, arm.settings, restarts=restarts).items():
                 found[scope][name] = None
-        copies = len({arm.snapshot_key for arm in resolved.arms})
-        copied = sorted({arm.setup.copied_database for arm in resolved.arms} - {""})
-        size = format_size(max(arm.data_bytes for arm in resolved.arms))
+        copies = len({arm.snapshot_key for arm in arms})
+        copied = sorted({arm.setup.copied_database for arm in arms} - {""})
+        size = format_size(max(arm.data_bytes for arm in arms))
         kept = "one prepared" if copies == 1 else f"{copies} prepared"
         if copied:
             kept += f" as a copy of {', '.join(copied)}, which is only read,"
@@ -231,13 +235,13 @@ class AttachedBench(Workbench):
                 f"the server is restarted before each trial and at the end, in {limit_s:g} s at most, by:"
                 f" {self.options.restart.text}"
             )
-        also = "CHECKPOINT before each window; " if facts.checkpoints else ""
-        ledger = self._attached.ledger.path
+        also = "CHECKPOINT before each window; " if self.checkpoints else ""
+        ledger = self.attached.ledger.path
         owed = f"what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
         return (*lines, f"{also}nothing else; {owed}")
 
     def describe(self) -> dict[str, str | bool]:
-        found = self._attached
+        found = self.attached
         return {
             "address": found.ledger.place,
             "version": found.facts.version.text,
@@ -248,14 +252,14 @@ class AttachedBench(Workbench):
         }
 
     def _mount(self) -> Mount:
-        facts = self._attached.facts
+        facts = self.attached.facts
         if facts.here and facts.data_directory is not None and facts.data_directory.exists():
             return mount_of(facts.data_directory)
         place = facts.data_directory or Path(UNKNOWN)
         return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
 
-    def _pins(self) -> Callable[[str], bool]:
-        sql, facts = self._attached.sql, self._attached.facts
+    def pins(self) -> Callable[[str], bool]:
+        sql, facts = self.attached.sql, self.attached.facts
 
         @cache
         def allowed(name: str) -> bool:
@@ -270,37 +274,174 @@ class AttachedBench(Workbench):
 
         What the watch has found wrong with a replication slot is raised.
         """
-        attached, known = self._attached, 0
+        attached, known = self.attached, 0
 
         def ask() -> str:
             nonlocal known
-            ours, watch = attached.changes.databases, self._watch
+            ours, watch = attached.changes.databases, self.watch
             before, known = known, about.sessions_of_others(attached.sql, attached.facts, ours)
-            there = about.others(attached.sql, ours, patience_s=0.0, companions=self._companions)
+            there = about.others(attached.sql, ours, patience_s=0.0, companions=self.companions)
             found = {each.pid: each for each in there}
             if watch is not None:
                 if watch.overfull is not None:
                     raise watch.overfull
                 found |= watch.strangers
                 watch.strangers = {}
-            came = 0 if self._companions.sessions else known - before
+            came = 0 if self.companions.sessions else known - before
             return visited(tuple(found.values()), came) if found or came else ""
 
         return ask
 
     def _unseen(self) -> Sequence[str]:
         """Sources that are not available: of a machine elsewhere, or of files whose place is hidden."""
-        facts = self._attached.facts
+        facts = self.attached.facts
         if not facts.here:
             return sorted(_MACHINE)
         return [] if facts.data_directory is not None else ["diskstats", "diskstats_wal"]
+
+
+def called(name: str) -> str:
+    """What a server is called in messages."""
+    return f"server {name} of --server" if name else about.ONLY
+
+
+class AttachedBench(Workbench):
+    """A workbench on servers of the user's; what it changes is put back by `close` on every way out."""
+
+    _servers: Mapping[str, Sequence[UserServer]]
+    """Those of each name; as many of each."""
+
+    def __enter__(self) -> "AttachedBench":
+        options = self.options
+        if not (options.owns_server or options.dry_run):
+            raise UsageError(
+                "--server changes settings of that server and makes databases there, and needs your word that you may",
+                "say so with --i-own; --dry-run shows without it what would be changed and put back",
+            )
+        companions = Companions.of(options.companions)
+        super().__enter__()
+        with ExitStack() as stack:
+            stack.callback(self.close)
+            found: dict[str, Attachment] = {}
+            for name, dsn in named(options.servers).items():
+                found[name] = attach(
+                    dsn,
+                    state_directory(self._environment),
+                    self._lacking,
+                    self._environment,
+                    planned=options.dry_run,
+                    companions=companions,
+                    restart=options.restart,
+                    called=called(name),
+                    besides=tuple(found.values()),
+                )
+                self._given_back.callback(found[name].close)
+            bindir = self.finder.find(None, options.bindir).bindir
+            checkpoints = all(each.facts.checkpoints for each in found.values())
+            made = [
+                UserServer(name, each, options, companions, self.clock, bindir, checkpoints)
+                for name, each in found.items()
+            ]
+            of_each = len(made) // len(options.servers)
+            self._servers = {kind: made[n * of_each : (n + 1) * of_each] for n, kind in enumerate(options.servers)}
+            stack.pop_all()
+        return self
+
+    @property
+    def _all(self) -> Sequence[UserServer]:
+        return [each for mine in self._servers.values() for each in mine]
+
+    def site(self) -> Site:
+        own, pins, loaded = super().site(), [each.pins() for each in self._all], dict[str, tuple[str, dict[str, int]]]()
+
+        def site_of(server: UserServer) -> Site:
+            def require_alike(key: str, made: Server) -> None:
+                if server.name:
+                    rows = rows_of_relations(made)
+                    other, before = loaded.setdefault(key, (server.name, rows))
+                    require_same_rows({other: before, server.name: rows})
+
+            return server.site(own, lambda name: all(each(name) for each in pins), require_alike)
+
+        if len(self._all) == 1:
+            return site_of(self._all[0])
+        own = replace(own, references=(CpuYardstick(self.runner), NetworkReference(self.client, from_here=True)))
+        sets = {
+            " and ".join(each.name for each in servers): dict(zip(self._servers, map(site_of, servers), strict=True))
+            for servers in zip(*self._servers.values(), strict=True)
+        }
+        return replace(next(iter(next(iter(sets.values())).values())), sets=sets)
+
+    def _with_arms(self, resolved: ResolvedStudy) -> Iterator[tuple[UserServer, Sequence[ResolvedArm]]]:
+        """Each server, and what runs there."""
+        for kind, servers in self._servers.items():
+            for server, on_set in zip(servers, resolved.on_sets, strict=True):
+                yield server, [arm for arm in on_set.arms if arm.setup.server == kind]
+
+    def require(self, resolved: ResolvedStudy) -> None:
+        """Raise `UsageError` for what a server that runs already cannot have, every factor with its reason; and as
+        `UserServer.require`."""
+        found = tuple(dict.fromkeys(refusals(resolved)))
+        if found:
+            raise as_it_is((), found)
+        if {arm.setup.server for arm in resolved.arms} != self._servers.keys():
+            raise UsageError("postgres.server has other levels than --server has names", "name them by --server alone")
+        for server, arms in self._with_arms(resolved):
+            server.require(arms)
+
+    def remarks(self, resolved: ResolvedStudy) -> Sequence[tuple[str, str]]:
+        """What could not be done or read on the servers, by code, for warnings and the record."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for server, arms in self._with_arms(resolved):
+            for code, text in server.remarks(arms):
+                found.setdefault(code, {}).setdefault(text, []).append(server.name)
+        return [
+            (code, "; ".join(f"{', '.join(names)}: {text}" if names[0] else text for text, names in texts.items()))
+            for code, texts in found.items()
+        ]
+
+    def changes(self, resolved: ResolvedStudy) -> Sequence[str]:
+        """What a run changes on the servers and puts back, a line each."""
+        return [
+            f"{server.name}: {line}" if server.name else line
+            for server, arms in self._with_arms(resolved)
+            for line in server.changes(arms)
+        ]
+
+    def describe(self) -> Mapping[str, Mapping[str, str | bool]]:
+        return {each.name: each.describe() for each in self._all}
+
+
+def named(servers: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Connection strings by a name of each: several of one kind are numbered."""
+    return {
+        kind if len(dsns) == 1 else f"{kind}{number}": dsn
+        for kind, dsns in servers.items()
+        for number, dsn in enumerate(dsns, 1)
+    }
+
+
+def require_same_rows(rows: Mapping[str, Mapping[str, int]]) -> None:
+    """Raise `BenchError` unless all servers have the same relations with as many rows, by name of the server."""
+    (first, before), *others = rows.items()
+    for name, found in others:
+        for relation in sorted({*before, *found}):
+            here, there = (
+                "no such relation" if count is None else f"{count} {plural('row', count)}"
+                for count in (before.get(relation), found.get(relation))
+            )
+            if here != there:
+                raise BenchError(
+                    f"the data of the servers differ: {relation} has {here} on {first}, and {there} on {name}",
+                    "a comparison of servers needs the same data on each: let the load make them",
+                )
 
 
 def refusals(resolved: ResolvedStudy) -> Iterator[str]:
     """Why a server that runs already cannot have this study: each factor or option with its reason."""
     for arm in resolved.arms:
         for bound in arm.at(Stage.BUILD, Stage.INIT, Stage.HOST):
-            if not bound.name.startswith((_DRIVE, f"init.{COPY_DATABASE}")):
+            if not bound.name.startswith((_DRIVE, f"init.{COPY_DATABASE}", NamedServer.pattern)):
                 yield f"{bound.name} ({FIXED[bound.factor.stage]})"
         yield from (f"{each.name} ({FIXED['drive']})" for each in arm.bound if each.name.startswith(_DRIVE))
         if arm.setup.drive != DriveOptions() and not any(each.name.startswith(_DRIVE) for each in arm.bound):
@@ -322,6 +463,6 @@ def bench_of(options: BenchOptions) -> Workbench:
 
     Raises `UsageError` where the user owns a server and names none.
     """
-    if options.owns_server and not options.server:
+    if options.owns_server and not options.servers:
         raise UsageError("--i-own names nothing", "give the device after it, or the server with --server")
-    return AttachedBench(options) if options.server else Workbench(options)
+    return AttachedBench(options) if options.servers else Workbench(options)

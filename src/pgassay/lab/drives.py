@@ -275,7 +275,7 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     """What is to be said of the study's real drives, by code; they are asked, and nothing is written."""
     study = resolved.study
     wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
-    claimed = claimed_drives(study) if not bench.options.server else frozenset()
+    claimed = claimed_drives(study) if not bench.options.servers else frozenset()
     first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
     declared = any(each.place is not None and each.place.role for options in first for each in options.drives)
     if not (NEEDED.keys() & set(wanted) or claimed or declared):

@@ -22,7 +22,7 @@ from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL, Study
 from pgassay.study.units import format_size, parse_memory
 from pgassay.study.work import UNPINNED
 
-ONE_SERVER = "the treatments are databases of one server, which cannot stand still for one of them"
+ONE_SERVER = "the treatments are databases of a server of yours, which cannot stand still for one of them"
 
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""

@@ -157,10 +157,10 @@ class Plan:
     differs: tuple[str, ...]
     warnings: tuple[str, ...]
     lacking: tuple[str, ...]
-    server: Mapping[str, str | bool]
-    """The user's own server, where the study runs on one."""
+    servers: Mapping[str, Mapping[str, str | bool]]
+    """The user's own servers by name, where the study runs on some; one alone is named ""."""
     changes: tuple[str, ...]
-    """What is changed on it and put back."""
+    """What is changed on them and put back."""
 
 
 def plan(prepared: Prepared, seed: int) -> Plan:
@@ -230,7 +230,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         differs=study.differs,
         warnings=tuple(sizes.warnings),
         lacking=resolved.site.lacking.messages,
-        server=prepared.bench.describe(),
+        servers=prepared.bench.describe(),
         changes=tuple(prepared.bench.changes(resolved)),
     )
 

@@ -121,11 +121,11 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
 
 
 def _check_settings(resolved: ResolvedStudy) -> None:
-    seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
+    seen: set[tuple[str, str, tuple[tuple[str, str], ...]]] = set()
     for arm in resolved.arms:
         if arm.installation.found_by == STAND_IN:
             continue  # of another version, perhaps, which knows other settings
-        mark = (str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
+        mark = (arm.setup.server, str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
         if mark not in seen:
             seen.add(mark)
             try:

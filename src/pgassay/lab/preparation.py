@@ -20,6 +20,7 @@ from pgassay.lab import checks, host_stage
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import holding
 from pgassay.lab.site import Caches
+from pgassay.postgres.factors import NamedServer
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
 
 _RELATIONS = (
@@ -138,6 +139,8 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     filled = False
     try:
         _fill(arm, server)
+        levels = {each.name: each.level.canonical for each in arm.at(*BAKED) if each.name != NamedServer.pattern}
+        arm.site.server.require_alike(str(sorted({**arm.load.data_key(), **levels}.items())), server)
         filled = True
     finally:
         with arm.site.held():

@@ -221,13 +221,13 @@ def begin(
         "snapshots_in": None if bench.options.snapshots_in is None else str(bench.options.snapshots_in.absolute()),
         **place_of(mount),
     }
-    if bench.options.server:
-        facts["place"]["server"] = bench.options.server
+    if bench.options.servers:
+        facts["place"]["servers"] = {name: list(each) for name, each in bench.options.servers.items()}
         facts["place"]["companions"] = list(bench.options.companions)
         facts["place"]["slot_bytes"] = bench.options.slot_bytes
         if restart := bench.options.restart:
             facts["place"]["restart"] = {"words": list(restart.words), "limit_s": restart.limit_s}
-        facts["attached"] = dict(bench.describe())
+        facts["attached"] = {name: dict(each) for name, each in bench.describe().items()}
     remarks = {remark.code: remark.recorded for remark in prepared.remarks}
     if prepared.pairing:
         facts["pairing"] = prepared.pairing
@@ -264,7 +264,7 @@ def installations(resolved: ResolvedStudy) -> list[dict[str, str]]:
         facts = {"bindir": str(each.bindir), "version": each.version.text, "found_by": each.found_by}
         if each.found_by == FOUND_BY:
             facts["source"] = read_manifest(each.bindir.parent, each.bindir.parent.name).source
-        found[str(each.bindir)] = facts
+        found[str(each.bindir), each.version.text] = facts  # client programs may reach servers of two versions
     return list(found.values())
 
 
@@ -367,11 +367,7 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
         kept = bench.options.snapshots_in
         if kept is None or str(kept.absolute()) != record.host.get("place", {}).get("snapshots_in"):
             require_kept(kept, resolved)  # a run that began with such a place is gone on with
-        before, now = record.host.get("attached", {}), bench.describe()
-        if before.get("system") and before["system"] != now.get("system"):
-            raise UsageError(
-                f"the server at {now.get('address')!s} is not the one that this run began on", "begin a new run there"
-            )
+        require_same_servers(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         foresee(resolved, partial(surroundings, bench), begins=False)
         prepared = _checked(resolved, bench, begins=False)
@@ -439,7 +435,7 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequenc
         allow_busy=_allowed(place, command, "allow_busy", options.allow_busy),
         allow_volatile=_allowed(place, command, "allow_volatile", options.allow_volatile),
         keep_snapshots=place.get("keep_snapshots", True) is True,
-        server=str(place.get("server", "")),
+        servers=place.get("servers") or ({"": [place["server"]]} if place.get("server") else {}),
         companions=tuple(place.get("companions", ())),
         slot_bytes=int(place.get("slot_bytes", options.slot_bytes)),
         restart=RestartCommand(tuple(map(str, restart["words"])), float(restart["limit_s"])) if restart else None,
@@ -459,6 +455,16 @@ def _allowed(place: Mapping[str, Any], command: Sequence[str], name: str, now: b
             f"leave {option} out, or run the study anew with it",
         )
     return found is True
+
+
+def require_same_servers(before: Mapping[str, Any], now: Mapping[str, Mapping[str, str | bool]]) -> None:
+    """Raise `UsageError` when another server of the user's would serve the rest of the run."""
+    for name, each in ({"": before} if "system" in before else before).items():
+        if each.get("system") and each["system"] != now[name].get("system"):
+            raise UsageError(
+                f"the server at {now[name].get('address')!s} is not the one that this run began on",
+                "begin a new run there",
+            )
 
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:

@@ -81,9 +81,10 @@ class RunLoop:
         `StopAsked` if the user asked for the end of a block.
         """
         if not self.trials:
-            for arm in self.resolved.study.arms:  # a typo in the user's own SQL is found before anything is measured
-                if any(each.factor.own_sql for each in self.resolved.of(arm).bound):
-                    self._prepare(arm)
+            # A typo in the user's own SQL, and data that differ between servers, are found before anything is measured.
+            for each in (arm for on_set in self.resolved.on_sets for arm in on_set.arms):
+                if self.resolved.site.sets or any(bound.factor.own_sql for bound in each.bound):
+                    self._prepare(each)
         last: int | None = None
         while True:
             decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()
@@ -121,11 +122,12 @@ class RunLoop:
 
     def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
         """What makes the records of these arms' trials; their snapshots are made outside the trials' own time."""
-        prepared = [self._prepare(arm) for arm in arms]
-        return lambda assignments: play(self.resolved, assignments, prepared, self.run.header.seed, in_turns=in_turns)
+        here = self.resolved.in_block(block)
+        prepared = [self._prepare(here.of(arm)) for arm in arms]
+        return lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns)
 
-    def _prepare(self, arm: Arm) -> Attempt:
-        resolved, site = self.resolved.of(arm), self.resolved.site
+    def _prepare(self, resolved: ResolvedArm) -> Attempt:
+        arm, site = resolved.arm, self.resolved.site
         known = is_prepared(self.run, resolved.snapshot_key)
         if not known:
             self.watcher.preparing(arm)

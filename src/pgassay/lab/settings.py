@@ -36,6 +36,8 @@ class Setup:
 
     version: str
     """Which installed PostgreSQL serves: `17` or `17.5`; empty for any."""
+    server: str
+    """Which of several servers of the user's serves; empty where there are not several."""
     build: BuildRequest | None
     """The PostgreSQL that is to be built; None to take one that is installed."""
     init_options: Mapping[str, str]
@@ -73,6 +75,7 @@ class Setup:
         """Of what the factors wrote; raises `UsageError` for options that are not known or do not go together."""
         made = cls(
             version=draft.version,
+            server=draft.server,
             build=BuildRequest.from_levels(draft.build) if draft.build else None,
             init_options=dict(draft.init_options),
             settings=dict(draft.settings),

@@ -88,6 +88,8 @@ class ServerAccess:
     """How large a database of the user's own server is; a server of ours has nothing to copy."""
     restart: str = ""
     """The user's command by which the server is restarted before each trial; empty where that is not so."""
+    require_alike: Callable[[str, Server], None] = lambda key, server: None
+    """Raises `BenchError` where another server of the user's was given other data under this key."""
     visitors: Callable[[], str] = str
     """Who else has used the server since the last question, in words; empty for nobody, as on servers of ours."""
 
@@ -133,6 +135,9 @@ class Site:
     """Gets what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
     server: ServerAccess = field(default_factory=ServerAccess)
     """What the lab may do by itself on the servers."""
+    sets: Mapping[str, Mapping[str, "Site"]] = field(default_factory=dict)
+    """Of servers of the user's that are compared, the site of each by its level of `postgres.server`: a set has one of
+    each level, and blocks go to the sets in turn. Empty where nothing but levels differs between arms."""
     ahead: Callable[[], Attach] | None = None
     """Attaches drives as a plan sees them, before a device is written over (`preflight.foresee`); None for plans."""
     files: UserFiles = field(default_factory=UserFiles)

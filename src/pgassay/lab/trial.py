@@ -367,4 +367,5 @@ class Trial:
             regime=regime.regime_of(self.arm, state),
             timings_s=dict(state.laps.timings_s),
             seed=assignment.seed,
+            host=self.arm.whole.set if len(self.arm.whole.on_sets) > 1 else "",
         )

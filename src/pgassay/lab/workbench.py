@@ -78,10 +78,11 @@ class BenchOptions:
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
     tell_overwriting: Tell = tell_nobody
     """Hears how far a device is written over that a study asks to precondition."""
-    server: str = ""
-    """A server of the user's own to run on, by its connection string; empty for clusters of ours (`lab.attached`)."""
+    servers: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Servers of the user's own to run on, by connection string (`lab.attached`): one named "", or as many of each name
+    that are compared. Empty for clusters of ours."""
     owns_server: bool = False
-    """The user has said that this server may be changed."""
+    """The user has said that these servers may be changed."""
     companions: tuple[str, ...] = ()
     """Who may stay on it, as `postgres.attached.clients` reads them."""
     slot_bytes: int = SLOT_BYTES
@@ -185,6 +186,8 @@ class Workbench:
 
     def require(self, resolved: "ResolvedStudy") -> None:
         """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""
+        if any(arm.setup.server for arm in resolved.arms):
+            raise UsageError("postgres.server names servers of yours", "compare them: --server A=DSN --server B=DSN")
 
     def remarks(self, resolved: "ResolvedStudy") -> Sequence[tuple[str, str]]:
         """What this bench cannot do or read for the study, by code, for warnings and the record."""
@@ -194,7 +197,8 @@ class Workbench:
         """What a run changes and puts back of what is not ours, a line each."""
         return ()
 
-    def describe(self) -> Mapping[str, str | bool]:
+    def describe(self) -> Mapping[str, Mapping[str, str | bool]]:
+        """The user's own servers by name, one alone as ""; empty for servers of ours."""
         return {}
 
     def installation(self, version: str = "", build: BuildRequest | None = None) -> Installation:

@@ -45,7 +45,7 @@ Found = TypeVar("Found")
 _TIME = b"SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
-def measure(endpoint: Endpoint) -> NetworkPath:
+def measure(endpoint: Endpoint, clocks: int = CLOCKS) -> NetworkPath:
     """From this machine; raises `LoadError`."""
     import psycopg
 
@@ -53,7 +53,7 @@ def measure(endpoint: Endpoint) -> NetworkPath:
         with endpoint.connect(autocommit=True) as connection:
             execute = connection.pgconn.exec_
             trips_ns = list(_until(lambda: _trip_ns(execute), UNTIMED + TRIPS))[UNTIMED:]
-            return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), CLOCKS)))
+            return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), clocks)))
     except psycopg.Error as error:
         raise _no_path(str(error).strip().splitlines()[0]) from None
 
@@ -116,21 +116,24 @@ class Loopback:
 class NetworkReference:
     """Measures the network after each window of a load that uses one; see `bench.reference.ReferenceMeasurement`."""
 
-    def __init__(self, client: Callable[[str], ClientHost | None]) -> None:
+    def __init__(self, client: Callable[[str], ClientHost | None], *, from_here: bool = False) -> None:
+        """`from_here`: the servers are elsewhere, and a load that runs here has a network to them, too."""
         self._client = client
+        self._from_here = from_here
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
         if options.host == HERE:
-            return ()
+            return RESPONSES if self._from_here else ()
         return RESPONSES if options.host == LOOPBACK else (*RESPONSES, BUSY)
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """None of each where it could not be measured: the load has run all the same."""
         client = self._client(options.host)
-        if client is None:
+        if client is None and not self._from_here:
             return {}
         try:
-            found = client.measure(server.client_endpoint)
+            # A load that runs here has its seconds by our own clock, whatever the server's says.
+            found = client.measure(server.client_endpoint) if client else measure(server.client_endpoint, clocks=0)
         except BenchError:
             found = NetworkPath((), ())
         return {**found.responses(), TRANSACTION_TRIPS.name: options.round_trips}

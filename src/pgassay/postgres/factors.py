@@ -112,6 +112,31 @@ class PostgresVersion(Factor):
         return server_version(name, level, readable)
 
 
+class NamedServer(Factor):
+    """`postgres.server`: which of the servers that `compare --server NAME=DSN` names serves."""
+
+    pattern = "postgres.server"
+    stage = Stage.BUILD
+    summary = "which server of --server serves"
+    accepts = "its name there"
+
+    def turns(self, name: str) -> Turns:
+        return Turns("the servers are not ours")
+
+    def parse(self, name: str, typed: str) -> Level:
+        return Level(typed, typed.strip())
+
+    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
+        setup.server = level.canonical
+
+    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
+        """A server does not know what it is called here; that it is the same one its system identifier says."""
+        return None
+
+    def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
+        return "move your databases to that server: by logical replication, or pg_dump and pg_restore"
+
+
 class DataChecksums(Factor):
     """`init.data_checksums`: a checksum on every page, on or off."""
 
@@ -533,6 +558,7 @@ def _tables_with_own(server: Server) -> list[str]:
 
 FACTORS: tuple[Factor, ...] = (
     PostgresVersion(),
+    NamedServer(),
     DataChecksums(),
     WalSegmentSize(),
     CopyOf(),

@@ -24,7 +24,7 @@ from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.directory import holder
-from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, statements, words
+from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, servers, statements, words
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
     PAID,
@@ -215,7 +215,7 @@ def label(findings: "Findings") -> str:
     model = findings.study.model.label if findings.study.model is not None else ""
     unlike, modelled = likeness.label(findings), [each for each in levels if emulated(each)]
     if not modelled:
-        return ", ".join(filter(None, (model, unlike)))
+        return ", ".join(filter(None, (model, servers.label(findings), unlike)))
     some = "" if len(modelled) == len(levels) else "partly "
     times = f" with {made_by(modelled)}" if any(map(timed, modelled)) else ""
     return ", ".join(filter(None, (model, f"{some}on emulated drives{times}", unlike)))

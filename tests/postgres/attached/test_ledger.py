@@ -1,12 +1,14 @@
 """The list of what is owed to a user's server: on disk before anything is done, for one lab at a time."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay.bench.errors import BenchError, Lacking
 from pgassay.bench.places import Endpoint, Version
+from pgassay.errors import UsageError
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers, revive
 from pgassay.postgres.attached.clients import Client
@@ -110,7 +112,7 @@ class Agreeing:
 def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = Facts(Version(17, 1, "17.1"), "712", False, "me", True, True, True, True, True, True, 100, None)
     ours = "pgassay.postgres.attached"
-    monkeypatch.setattr(f"{ours}.attachment.resolve", lambda dsn, environment: ENDPOINT)
+    monkeypatch.setattr(f"{ours}.attachment.resolve", lambda dsn, environment, called: ENDPOINT)
     monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
     monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
     monkeypatch.setattr(
@@ -120,3 +122,28 @@ def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, mo
         attach("service=staging", tmp_path, Lacking())
     monkeypatch.setattr(f"{ours}.facts.others", lambda sql, companions: ())
     attach("service=staging", tmp_path, Lacking()).close()
+
+
+@pytest.mark.parametrize(("started", "same"), [("7.5", True), ("8.5", False)])
+def test_the_same_server_by_another_address_is_refused_and_a_copy_of_it_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str, same: bool
+) -> None:
+    """A physical copy has the system identifier of its original."""
+    found = Facts(
+        Version(17, 1, "17.1"), "712", False, "me", True, True, True, True, True, True, 100, None, started="7.5"
+    )
+    ours = "pgassay.postgres.attached"
+    monkeypatch.setattr(f"{ours}.attachment.resolve", lambda dsn, *more: replace(ENDPOINT, port=int(dsn)))
+    monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
+    monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
+    monkeypatch.setattr(f"{ours}.facts.others", lambda sql, companions: ())
+    first = attach("1", tmp_path, Lacking())
+    try:
+        monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: replace(found, started=started))
+        if not same:
+            attach("2", tmp_path, Lacking(), besides=[first]).close()
+            return
+        with pytest.raises(UsageError, match=r"server B .* again \(system identifier 712\)"):
+            attach("2", tmp_path, Lacking(), called="server B of --server", besides=[first])
+    finally:
+        first.close()

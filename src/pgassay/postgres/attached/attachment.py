@@ -9,7 +9,7 @@ needs a password has it in a file (manual, "The Password File"), where client pr
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def require_no_secret(dsn: str) -> None:
             )
 
 
-def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
+def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str = facts.ONLY) -> Endpoint:
     """Connect once and tell where that led, with all that programs need to get there, too.
 
     Raises `UsageError` for a string that may not be used, `ClusterError` where no server answers.
@@ -80,7 +80,7 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ) -> Endpoint:
             return Endpoint(Path(found.host), found.port, found.dbname, found.user, more=tuple(sorted(more.items())))
     except psycopg.Error as error:
         raise ClusterError(
-            f"could not connect to the server of --server: {str(error).strip().splitlines()[0]}",
+            f"could not connect to {called}: {str(error).strip().splitlines()[0]}",
             "try the same with psql",
         ) from None
 
@@ -125,24 +125,31 @@ def attach(
     planned: bool = False,
     companions: Companions = NOBODY,
     restart: RestartCommand | None = None,
+    called: str = facts.ONLY,
+    besides: Sequence[Attachment] = (),
 ) -> Attachment:
     """Connect, put back what a killed lab owes, and refuse a server with clients that are no `companions`.
 
     Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `lacking`.
-    Without `restart` the server is never restarted, but for what a killed lab owes. Raises `PgassayError`.
+    Without `restart` the server is never restarted, but for what a killed lab owes. `called` is its name in messages;
+    it must not be one of those `besides`. Raises `PgassayError`.
     """
-    endpoint = _resolved(dsn, directory, environment)
+    endpoint = _resolved(dsn, directory, environment, called)
     sql = Session(endpoint)
     ledger: AttachedLedger | None = None
     try:
         found = facts.ask(sql)
+        for other in besides:  # a physical copy has the same identifier, and began at another moment
+            if (found.system, found.started) == (other.facts.system, other.facts.started):
+                raise UsageError(
+                    f"{called} is the one at {other.ledger.place} again (system identifier {found.system})",
+                    "name different servers",
+                )
         if found.standby:
-            raise ClusterError(
-                "the server of --server is a standby in recovery, where nothing can be made", "name a primary"
-            )
+            raise ClusterError(f"{called} is a standby in recovery, where nothing can be made", "name a primary")
         if sql.query("SHOW transaction_read_only") == [("on",)]:
             raise ClusterError(
-                "the server of --server is read-only (default_transaction_read_only), and nothing can be made there",
+                f"{called} is read-only (default_transaction_read_only), and nothing can be made there",
                 "let its databases be written, or name another server",
             )
         data = found.data_directory if found.here else None
@@ -153,15 +160,15 @@ def attach(
             made = Attachment(endpoint, sql, found, ledger, made.changes)
         if not found.creates_databases:
             lacking.name(
-                "CREATEDB",
+                f"CREATEDB on {called}",
                 ClusterError(
-                    f'role "{found.role}" may not create databases, and the load works in databases of our own',
+                    f'role "{found.role}" of {called} may not create databases, and the load works in some of our own',
                     f'ALTER ROLE "{found.role}" CREATEDB',
                 ),
             )
         others = facts.others(sql, companions=companions)
         if others:
-            lacking.name("other clients", other_clients(others, found.role))
+            lacking.name(f"other clients of {called}", other_clients(others, found.role, called))
     except BaseException:
         sql.close()
         if ledger is not None:
@@ -170,10 +177,10 @@ def attach(
     return made
 
 
-def _resolved(dsn: str, directory: Path, environment: Mapping[str, str]) -> Endpoint:
+def _resolved(dsn: str, directory: Path, environment: Mapping[str, str], called: str) -> Endpoint:
     """Raises as `resolve`; a server may be down since a killed lab left it so."""
     try:
-        return resolve(dsn, environment)
+        return resolve(dsn, environment, called)
     except ClusterError as error:
         left = [each for each in owed(directory) if each.severity is Severity.WARNING]
         raise ClusterError(error.message, f"{left[0].text}: {left[0].remedy}" if left else error.hint) from None

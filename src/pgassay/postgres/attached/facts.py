@@ -16,6 +16,8 @@ from pgassay.bench.places import Version
 from pgassay.bench.proc import process_of
 from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
 
+ONLY = "the server of --server"
+"""What a server is called in messages where no other one is named."""
 _STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _LISTED = 5
 
@@ -57,6 +59,8 @@ class Facts:
     """As the server says, wherever it runs; None where that is hidden."""
     postmaster_pid: int = NO_PROCESS
     """Of a server on this machine."""
+    started: str = ""
+    """When, in seconds since 1970: with `system` it tells a server from a physical copy of it."""
 
     @property
     def here(self) -> bool:
@@ -71,7 +75,7 @@ SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(
        has_function_privilege('pg_reload_conf()', 'EXECUTE'),
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
        (SELECT setting FROM pg_settings WHERE name = 'data_directory'),
-       pg_backend_pid()
+       pg_backend_pid(), extract(epoch FROM pg_postmaster_start_time())::text
   FROM pg_roles r WHERE r.rolname = current_user
 """
 _MAY_CHECKPOINT = "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')"
@@ -81,7 +85,8 @@ _SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
 def ask(sql: Sql) -> Facts:
     """Everything, now; raises `QueryError` where the server does not answer at all."""
     (row,) = sql.query(_ASK)
-    number, text, standby, role, superuser, createdb, settings, stats, reloads, connections, directory, pid = row
+    number, text, standby, role, superuser, createdb, settings, stats, reloads, connections, *rest = row
+    directory, pid, started = rest
     major, minor = divmod(int(number), 10000)
     return Facts(
         version=Version(major, minor, " ".join(str(text).split()[:2])),
@@ -97,6 +102,7 @@ def ask(sql: Sql) -> Facts:
         connections=int(connections),
         data_directory=Path(str(directory)) if directory else None,
         postmaster_pid=_postmaster(int(pid), str(role)),
+        started=str(started),
     )
 
 
@@ -164,13 +170,13 @@ def others(
         time.sleep(_LOOK_S)
 
 
-def other_clients(found: Sequence[Client], role: str) -> BenchError:
+def other_clients(found: Sequence[Client], role: str, called: str = ONLY) -> BenchError:
     """For undeclared clients, with the options that would declare them; `role` is our own."""
     named = [each.words for each in found[:_LISTED]]
     more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
     options = proposed(found, role)
     may_stay = f" (if they may stay, add: {options})" if options else ""
-    return BenchError(f"the server of --server has other clients: {'; '.join(named)}{more}{may_stay}", _STAGING)
+    return BenchError(f"{called} has other clients: {'; '.join(named)}{more}{may_stay}", _STAGING)
 
 
 def visited(found: Sequence[Client], sessions: int) -> str:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import DriveError, QueryError
+from pgassay.bench.errors import DriveError, QueryError, SettingError
 from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.bench.places import Endpoint, Listening, Mount, Version
-from pgassay.bench.server import READY_S
+from pgassay.bench.server import READY_S, Server
 from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.errors import UsageError
 from pgassay.postgres.attached import facts as about
@@ -166,6 +166,7 @@ class AttachedInstallation:
     companions: Companions = NOBODY
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot may hold back."""
+    called: str = about.ONLY
     found_by: str = FOUND_BY
 
     @property
@@ -216,7 +217,12 @@ class AttachedInstallation:
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise `SettingError` for what cannot be varied on this server, each with its reason."""
-        self._scopes(values)
+        try:
+            self._scopes(values)
+        except SettingError as error:
+            if self.called != about.ONLY:
+                error.message = f"{self.called}: {error.message}"
+            raise
 
     def _scopes(self, values: Mapping[str, str]) -> Mapping[str, Scope]:
         return scopes.check(self.sql, self.facts, values, restarts=self.changes.restart_command is not None)
@@ -229,8 +235,23 @@ class AttachedInstallation:
         """Raise `BenchError`, with their names, while there are undeclared clients, or slots hold back much WAL."""
         found = about.others(self.sql, self.changes.databases, companions=self.companions)
         if found:
-            raise other_clients(found, self.facts.role)
+            raise other_clients(found, self.facts.role, self.called)
         require_slots(slots(self.sql), self.slot_bytes)
+
+
+_TABLES = """
+SELECT format('%I.%I', n.nspname, c.relname), c.relkind IN ('r', 'm')
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+ WHERE c.relkind IN ('r', 'm', 'p', 'i', 'I') AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+"""
+
+
+def rows_of_relations(server: Server) -> dict[str, int]:
+    """The rows of each table in the server's database, counted; 0 of indexes, and of what is made of partitions."""
+    return {
+        name: server.query(f"SELECT count(*) FROM {name}")[0][0] if has_rows else 0
+        for name, has_rows in server.query(_TABLES)
+    }
 
 
 def as_it_is(names: Iterable[str], reasons: Sequence[str] = ()) -> UsageError:
