@@ -29,15 +29,12 @@ from benchmarks.simulated_study import played
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
 from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.knowledge import Scale, Setting
-from pgassay.advise.robust import Condition, Found
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.smoothing import Holding, LimitChance, holding
 from pgassay.advise.space import Configuration, Limits, Machine, Space, differing, index_of, space_of
 from pgassay.advise.task import PointTrials, Task, Values
 from pgassay.advise.walk import walk
-from pgassay.analysis.compare import compare
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.verdicts import verdict
 from pgassay.study.responses import Better, Response
 from pgassay.study.thresholds import Limit
 
@@ -194,40 +191,6 @@ class Server:
                 for response, value in zip(self.responses, values or (), strict=False):
                     observations[response].append(Observation(block, str(number), "", "", value))
         return PointTrials([*self.responses], everything, observations, self.responses, self.limits, RESOLUTION, failed)
-
-    def elsewhere(
-        self,
-        name: str,
-        baseline: Configuration,
-        arms: Sequence[Configuration],
-        conditions: Sequence[Condition],
-        seed: int,
-        budget_s: float,
-    ) -> Found:
-        """The same at each condition, each of them alone."""
-        everything = [baseline, *arms]
-        blocks = max(5, min(BLOCKS, int(budget_s / self.trial_s / len(everything) / len(conditions))))
-        return {each: self._compared(everything, blocks, partial(self.shift, condition=each)) for each in conditions}
-
-    def shift(self, configuration: Configuration, condition: Condition) -> float:
-        """What a condition adds to the true log-speed of a configuration: nothing, its effects are the same there."""
-        return 0.0
-
-    def _compared(
-        self, everything: Sequence[Configuration], blocks: int, shift: Callable[[Configuration], float]
-    ) -> Mapping[Configuration, Compared]:
-        seen = []
-        for block in range(1, blocks + 1):
-            common = self.chance.gauss(0, BATCH_NOISE)
-            for number, each in enumerate(everything):
-                seen.append(Observation(block, str(number), "", "", self.measure(each, common + shift(each))))
-        effects = compare(seen, self.response, "0", blocks_max=blocks, primary=True, moderated=True)
-        return {
-            everything[int(each.treatment)]: Compared(
-                each, verdict(each, self.response, resolution=RESOLUTION, blocks_max=blocks)
-            )
-            for each in effects
-        }
 
 
 @dataclass(frozen=True)

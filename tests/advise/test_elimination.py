@@ -8,9 +8,7 @@ from pgassay.advise.elimination import (
     judged,
     kept_together,
     left_out_in_turn,
-    put_back_in_turn,
     reduced,
-    restored,
     supported,
 )
 from pgassay.advise.knowledge import Scale, Setting
@@ -43,17 +41,6 @@ def test_only_what_is_worse_without_stays(kind: Kind, kept: bool) -> None:
     assert {each.name: each.kept for each in lines} == {"a": False, "b": kept}
     assert lines[0].name == ("b" if kept else "a")
     assert reduced(START, lines) == (START.with_values({"b": "2"}) if kept else START)
-
-
-def test_of_two_lines_that_do_the_same_one_is_put_back() -> None:
-    lines = judged(BEST, START, {})
-    back = put_back_in_turn(START, lines)
-    assert back == {"a": START.with_values({"a": "2"}), "b": START.with_values({"b": "2"})}
-    found = restored(
-        START, lines, {back["a"]: compared(Kind.UNRESOLVED), back["b"]: compared(Kind.BETTER)}, higher=True
-    )
-    assert {each.name: each.kept for each in found} == {"a": False, "b": True}
-    assert restored(START, lines, {}, higher=True) == lines
 
 
 def test_lines_that_are_missed_only_together_stay_together() -> None:

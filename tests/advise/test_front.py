@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
-from pgassay.advise.front import Standing, dominates, front_of, judged, picked, without_lines
+from pgassay.advise.front import Standing, dominates, front_of, judged, picked
 from pgassay.advise.smoothing import Batches, kept_limits, probability, promising
 from pgassay.advise.space import Configuration, Limits
 from pgassay.advise.task import PointTrials, Task
@@ -131,26 +131,16 @@ def test_intervals_are_those_of_all_points_and_objectives_together() -> None:
     assert all("one look, Bonferroni over 4" in effect.method for each in points for effect in each.effects)
 
 
-def test_a_line_is_judged_by_its_point_without_it_in_a_family_of_its_own() -> None:
-    """A and B have both lines; without the first they are slower, without the second cheaper."""
-    speeds = {at(0): 100.0, at(1, 1): 150.0, at(2, 1): 160.0, at(0, 1): 110.0, at(1, 0): 150.0}
-    costs = {at(0): 10.0, at(1, 1): 13.0, at(2, 1): 14.0, at(0, 1): 13.0, at(1, 0): 11.0}
-    found = seen(speeds, costs)
-    without = {at(1, 1): {"s0": at(0, 1), "s1": at(1, 0)}}
-    points = judged(found, {"start": at(0), "A": at(1, 1), "B": at(2, 1)}, {}, 6)
-    assert {effect.comparisons for each in points for effect in each.effects} == {4}, "not more by its lines"
-    lines = without_lines(found, without, 6)[at(1, 1)]
-    assert {effect.comparisons for effects in lines.values() for effect in effects} == {4}
-    assert [round(each.estimate, 1) for each in lines["s0"]] == [1.4, 1.0]
+def test_a_line_of_a_point_is_shown_by_the_screening_alone() -> None:
+    points = judged(
+        seen({at(0): 100.0, at(1, 1): 150.0}, {at(0): 10.0, at(1, 1): 13.0}), {"start": at(0), "A": at(1, 1)}, {}, 6
+    )
     asked = Task(
         SPACE, Limits(64 << 30, 4), budget.amounts(3600.0, 5.0, 6, finalists=3, objectives=2), True, 0.05, 1, (False,)
     )
-    point = replace(points[1], left_out=lines, shown={"s0": (), "s1": (0,)})
-    assert line_standing(asked, point, "s0", OBJECTIVES) == "earns its place by tps"
-    assert line_standing(asked, point, "s1", OBJECTIVES) == "harms cost; shown by the screening to help tps"
-    unknown = replace(point, left_out={}, shown={"s0": (), "s1": (0,)})
-    assert line_standing(asked, unknown, "s0", OBJECTIVES) == "not shown to help: no time to leave it out"
-    assert line_standing(asked, unknown, "s1", OBJECTIVES) == "shown by the screening to help tps"
+    point = replace(points[1], shown={"s0": (), "s1": (0,)})
+    assert line_standing(asked, point, "s0", OBJECTIVES) == "not shown to help by itself"
+    assert line_standing(asked, point, "s1", OBJECTIVES) == "shown by the screening to help tps"
 
 
 def test_a_probability_is_of_one_more_trial() -> None:

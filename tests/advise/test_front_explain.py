@@ -1,6 +1,5 @@
-"""What an advice for several objectives says of one setting: effects, lines, costs; in text, JSON and page."""
+"""What an advice for several objectives says of costs and settings, in text and page."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,12 +12,11 @@ from pgassay.advise.front import moved_costs
 from pgassay.advise.page import sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import PointTrials, Task
-from pgassay.advise.text import explain, points_with, render, values_of_setting
+from pgassay.advise.text import render
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.observations import Observation
 from pgassay.report import page
 from pgassay.report.findings import Findings
-from pgassay.report.json_values import to_json
 from pgassay.report.section import Figure, Folded, Table
 from pgassay.study.responses import Better, Response
 from pgassay.testing.planted import make_run
@@ -59,23 +57,6 @@ def found() -> tuple[Task, Advice]:
     return wanted, walk(wanted, server)
 
 
-def test_a_setting_is_explained_by_each_objective_from_its_screening_to_its_manual() -> None:
-    wanted, advice = found()
-    told = explain("s0", wanted, advice, OBJECTIVES).splitlines()
-    assert told[-1].startswith("manual: ")
-    for objective in OBJECTIVES:
-        assert any(line.startswith(f"screening by {objective}: s0 1 to 16: ") for line in told)
-    mine = points_with("s0", wanted, advice)
-    assert mine
-    assert [each.label for each in mine] == [
-        line.split()[1].rstrip(":") for line in told if line.startswith("point ") and ": s0 = " in line
-    ]
-    assert any(": with it tps " in line and ", cost " in line for line in told)
-    assert explain("fsync", wanted, advice, OBJECTIVES) == explain("fsync", None, None), (
-        "it is no setting of this space"
-    )
-
-
 def test_costs_are_named_where_they_moved_and_nowhere_else() -> None:
     wanted, advice = found()
     start = wanted.space.start
@@ -84,32 +65,15 @@ def test_costs_are_named_where_they_moved_and_nowhere_else() -> None:
             continue
         differs = "s0" in point.configuration.changes_from(start)
         assert [each.startswith("WAL of a transaction") for each in point.costs] == [True] * differs
-        assert set(point.line_costs) == set(point.left_out)
-        for name, costs in point.line_costs.items():
-            assert bool(costs) == (name == "s0")
-            assert all(each.startswith("WAL of a transaction") and "higher" in each for each in costs)
-    assert any(each.line_costs.get("s0") for each in advice.front)
     told = render(wanted, advice, OBJECTIVES, "x")
     assert "  costs against the start: WAL of a transaction 30" in told or "WAL of a transaction 29" in told
     assert "CPU of a transaction" not in told
-    shown = explain("s0", wanted, advice, OBJECTIVES)
-    assert "  without it: WAL of a transaction" in shown
 
 
 def test_without_costs_nothing_is_said_of_them() -> None:
     one, other = (Configuration({"s0": each}) for each in "12")
     nothing = PointTrials(OBJECTIVES, [one, other], {}, {}, (), 0.02)
-    assert moved_costs(nothing, [(other, one)], 8) == {(other, one): ()}
-
-
-def test_scripts_have_the_same_of_every_setting() -> None:
-    wanted, advice = found()
-    one = json.loads(to_json(values_of_setting("s0", wanted, advice, OBJECTIVES)))
-    known = {each["objective"]: each for each in one["known"]}
-    assert set(known) == set(OBJECTIVES)
-    assert known["tps"]["low"] > 1
-    assert [each["point"] for each in one["lines"]] == [each.label for each in points_with("s0", wanted, advice)]
-    assert any(each["costs_without"] and len(each["effects"]) == 2 for each in one["lines"])
+    assert moved_costs(nothing, [other], 8) == {other: ()}
 
 
 def test_the_page_has_each_objective_with_what_each_setting_does_to_it(tmp_path: Path) -> None:

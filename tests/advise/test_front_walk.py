@@ -17,7 +17,7 @@ from pgassay.advise.page import point_rows, points_drawing, sections
 from pgassay.advise.smoothing import SURE
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
-from pgassay.advise.text import auto_confs, headline, line_standing, render, values
+from pgassay.advise.text import auto_confs, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.errors import UsageError
 from pgassay.report import page
@@ -58,32 +58,6 @@ def test_points_across_the_front_are_found_and_confirmed() -> None:
         assert max(truth) > 0
         for effect, gain, sign in zip(point.effects, truth, (1, -1), strict=True):
             assert (effect.estimate > 1) == (sign * gain > 0) or effect.low < 1 < effect.high
-
-
-def test_lines_of_points_are_left_out_in_turn_and_what_does_nothing_is_not_said_to_help() -> None:
-    server = TwoServer(space_with(6), 0.02, 1)
-    wanted = task(server, budget_s=1500.0)
-    found = walk(wanted, server)
-    assert server.trials * TRIAL_S <= 1500.0
-    left_out = [(each, name) for each in found.front for name in each.left_out]
-    assert len(left_out) > 2
-    for point, name in left_out:
-        without = server.gains(point.configuration.with_values({name: wanted.space.start.values[name]}))
-        earned = [mine - other for mine, other in zip(server.gains(point.configuration), without, strict=True)]
-        said = line_standing(wanted, point, name, OBJECTIVES)
-        assert ("earns its place" in said) <= (max(earned) > 0), (name, said)
-    assert any(line_standing(wanted, *each, OBJECTIVES).startswith("earns its place by") for each in left_out)
-    few = found_on(1)[1]
-    points = [each.configuration for each in few.points]
-    for each in few.front:
-        for name in each.left_out:
-            other = each.configuration.with_values({name: wanted.space.start.values[name]})
-            assert other in points, "in ten minutes there is time only for what is measured anyway"
-    told = render(wanted, found, OBJECTIVES, "x")
-    point, name = left_out[0]
-    assert f"  {point.label}: {name} = {point.configuration.values[name]}: " in told
-    told_lines = [each["lines"] for each in values(wanted, found, OBJECTIVES, "x")["points"] if each["lines"]]
-    assert any(len(line["effects"]) == 2 for lines in told_lines for line in lines)
 
 
 def test_walked_again_it_decides_the_same() -> None:
@@ -238,13 +212,9 @@ def test_three_objectives_are_walked_to_the_end_and_no_point_is_false(seed: int)
     outcome = fronted(server, [each.configuration for each in found.front], every)
     assert outcome.false == 0
     assert outcome.missed < ideal(server, 4).missed + 0.15, "few points leave much of a volume"
-    said = [line_standing(task(server), each, name, THREE) for each in found.front for name in each.left_out]
-    assert any("earns its place" in each for each in said)
     arms = len(set(every)) - 1
     effects = [effect for each in found.points for effect in each.effects]
     assert {each.comparisons for each in effects} == {3 * arms}, "one family of all points and objectives"
-    lines = [effect for each in found.points for effects in each.left_out.values() for effect in effects]
-    assert {each.comparisons for each in lines} == {len(lines)}, "a family of their own"
 
 
 def test_intervals_of_three_objectives_hold_together() -> None:
@@ -311,8 +281,5 @@ def test_a_small_budget_says_what_it_needs() -> None:
     spent = 5.0 * (2 * enough.least.screening_pairs + enough.batches * 7) + enough.confirmation_s
     assert spent <= 7200.0
     assert budget.blocks_of(enough, 8) > budget.BLOCKS_MIN
-    arms = 8 + budget.left_out(enough, 8)
-    assert arms > 8
-    assert budget.blocks_of(enough, arms) >= budget.POINT_BLOCKS
     least = budget.amounts(enough.needed_s, 5.0, 15, finalists=5, objectives=2)
-    assert (budget.left_out(least, 8), budget.blocks_of(least, 8)) == (0, budget.BLOCKS_MIN)
+    assert budget.blocks_of(least, 8) == budget.BLOCKS_MIN

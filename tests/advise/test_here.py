@@ -110,7 +110,6 @@ def test_a_stranger_is_as_postgresql_describes_it() -> None:
     }
     locks, level, plan = settings_of(tables, (), described)
     assert (locks.default, locks.apply, plan.apply) == ("64", "restart", "reload")
-    assert locks.manual.endswith("/runtime-config-locks.html#GUC-MAX-LOCKS-PER-TRANSACTION")
     found = space(locks, level, plan)
     assert {each.name: each.levels for each in found.dimensions} == {
         "max_locks_per_transaction": ("64", "128", "256"),

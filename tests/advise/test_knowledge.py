@@ -1,7 +1,5 @@
 """The knowledge file says of every setting what a search needs, and refuses what means nothing."""
 
-import re
-
 import pytest
 
 from pgassay.advise.knowledge import Risk, Scale, Setting, known_settings, setting_of
@@ -16,7 +14,6 @@ KNOWN = known_settings()
 def test_each_setting_is_whole(setting: Setting) -> None:
     assert setting.reason
     assert setting.apply in ("reload", "restart") or setting.factor == setting.name
-    assert re.fullmatch(r"runtime-config-[a-z]+|sql-[a-z]+|kernel-resources", setting.section)
     assert bool(setting.levels) == (setting.scale is Scale.ENUM)
     assert bool(setting.risks) == (setting.risk is not Risk.SAFE), "a risk is said in words"
     if setting.levels:
@@ -55,22 +52,16 @@ def test_durability_is_traded_only_where_it_is_asked_for_by_name() -> None:
         assert [one.name for one in asked.dimensions] == [each.name]
 
 
-def test_the_manual_is_named() -> None:
-    assert KNOWN["work_mem"].manual.endswith("/runtime-config-resource.html#GUC-WORK-MEM")
-
-
 def test_what_is_no_setting_is_a_factor_of_its_own_and_a_comment_among_the_lines() -> None:
     fillfactor, work_mem = KNOWN["table.fillfactor"], KNOWN["work_mem"]
     assert (fillfactor.factor, work_mem.factor) == ("table.fillfactor", "server.work_mem")
     assert fillfactor.line("80") == "# no setting: table.fillfactor = 80"
     assert work_mem.line("8MB") == "work_mem = '8MB'"
-    assert fillfactor.manual.endswith("/sql-createtable.html#RELOPTION-FILLFACTOR")
 
 
 def test_a_factor_of_the_host_keeps_its_name() -> None:
     pages = KNOWN["host.huge_pages"]
     assert (pages.factor, pages.line("2MB")) == ("host.huge_pages", "# no setting: host.huge_pages = 2MB")
-    assert pages.manual.endswith("/kernel-resources.html")
     own = setting_of("host.memory", {"default": "all", "levels": ["all", "2GB"]})
     assert own.factor == "host.memory"
     assert "host" in own.apply

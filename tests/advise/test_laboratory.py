@@ -74,9 +74,9 @@ def test_no_run_of_an_advice_has_more_time_than_is_left_for_all(tmp_path: Path, 
 
     spent_s = laboratory(1.0).spent_s("screening-01")
     other = space.start.with_values({"jit": "off"})
-    for left_s, given_s in ((40.0, 40.0), (1e6, 500.0), (-3.0, 1.0)):
+    for left_s, given_s in ((40.0, 40.0), (1e6, 650.0), (-3.0, 1.0)):
         with pytest.raises(AskedError):
-            laboratory(spent_s + left_s).elsewhere("elsewhere", space.start, [other], [], 1, 500.0)
+            laboratory(spent_s + left_s).points("confirmation", space.start, [other], 1, 5, 500.0)
         assert seconds("budget", asked.pop()["design"]["budget"]) == given_s
     assert laboratory(spent_s + 40.0).left_s("screening-01") == spent_s + 40.0, "its own time is not gone before it"
     late = laboratory(spent_s - 3.0)

@@ -91,21 +91,6 @@ def screened(name: str, start: str, far: str, effect: float, standing: Standing 
 SCREENED = (screened("delay", "20000", "0", 14.0), screened("buffers", "32", "65536", 1.3))
 
 
-def test_settings_that_a_far_larger_one_hid_are_tried_beside_the_lines() -> None:
-    asked = task(Delayed(space(), 0.03, 1))
-    best = asked.space.start.with_values({"delay": "0", "s0": "4"})
-    open_ = [screened(f"s{number}", "1", "16", 1.0 + number / 50, Standing.OPEN) for number in (3, 0, 1, 2)]
-    assert [each.name for each in lines.hidden(asked, best, [*SCREENED, *open_])] == ["s1", "s2", "s3"]
-    assert not lines.hidden(asked, best, [SCREENED[1], *open_]), "an effect of 1.3 hides nothing"
-    said: list[str] = []
-    tried, _ = lines.in_and_out(asked, best, [*SCREENED, *open_], Quiet(asked.space, 0.0, 1), said.append)
-    assert [(each.name, each.start, each.far) for each in tried] == [
-        ("s0", "1", "4"), ("s1", "1", "16"), ("s2", "1", "16"), ("s3", "1", "16"),
-    ]  # fmt: skip
-    assert {each.name: each.effect > 1.09 for each in tried} == {"s0": False, "s1": False, "s2": True, "s3": False}
-    assert "3 settings that the screening could not see: s1, s2, s3" in said[0]
-
-
 @dataclass
 class Quiet(Server):
     """A server where one setting gains a tenth once nothing hides it."""

@@ -158,36 +158,6 @@ def noisy(plan: screening.Plan, noise: float, seed: int) -> list[dict[Configurat
     return measured(plan, lambda each: exp(chance.gauss(0, noise)))
 
 
-def test_it_goes_on_where_that_shows_what_does_not_matter_and_only_there() -> None:
-    space = of(15)
-    plan = screening.plan(space, LIMITS, seed=4)
-
-    def worth(noise: float, margin: float) -> bool:
-        found = screening.effects(plan, noisy(plan, noise, 1), margin=margin, level=screening.FIRST_LEVEL)
-        return screening.worth_more(plan, found, margin)
-
-    assert not worth(0.02, 0.10), "all is shown already"
-    assert worth(0.09, 0.10)
-    assert not worth(0.30, 0.10), "twice as much would not show it either"
-    more = screening.extended(plan, space, seed=4)
-    assert len(more.pairs) == len(plan.pairs)
-    assert [each.signs for each in more.pairs] != [each.signs for each in plan.pairs]
-
-
-def test_two_looks_at_a_screening_err_no_more_than_one() -> None:
-    space = of(8)
-    wrong = 0
-    for seed in range(200):
-        plan = screening.plan(space, LIMITS, seed)
-        values = noisy(plan, 0.1, seed)
-        first = screening.effects(plan, values, margin=0.02, level=screening.FIRST_LEVEL)
-        both = screening.Plan(plan.names, plan.levels, (*plan.pairs, *screening.extended(plan, space, seed).pairs))
-        values += noisy(screening.extended(plan, space, seed), 0.1, seed + 1000)
-        second = screening.effects(both, values, margin=0.02, level=screening.SECOND_LEVEL)
-        wrong += any(each.standing is Standing.ACTIVE for each in (*first, *second))
-    assert wrong <= 20, "10 are expected of 200"
-
-
 def _first(plan: screening.Plan) -> screening.Plan:
     first, rest = screening.begun(plan, 3)
     assert len(first.pairs) == screening.LOOK

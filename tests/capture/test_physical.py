@@ -13,25 +13,11 @@ from pgassay.capture.format import Data, Physical
 from pgassay.capture.physical import Estimate, FilesRequest, basebackup_failed
 from pgassay.capture.question import document, parse
 from pgassay.cli import main
-from pgassay.errors import UsageError
 from tests.capture.test_asking import asked
 from tests.capture.test_scripts import SOURCE, capture
 
 FILES = Physical("7300000000000000001", "in production", "Tue Nov 24 08:00:00 2026", 8192, 8192, 16 << 20, False)
 TAKEN = replace(capture(), data=Data(physical.BASEBACKUP, physical.FOLDER, 5, 5, FILES))
-
-
-def test_a_restore_command_is_words_and_no_shell() -> None:
-    assert physical.words_of('pgbackrest --stanza="my app" --pg1-path=%p restore') == (
-        "pgbackrest", "--stanza=my app", "--pg1-path=%p", "restore",
-    )  # fmt: skip
-    for text, said in (
-        ("pgbackrest restore", "%p, the directory to fill, is not in it"),
-        ("cat base.tar | tar -x -C %p", '"|" means something to a shell only'),
-        ('tar "%p', "no closing quotation"),
-    ):
-        with pytest.raises(UsageError, match=said.replace("|", r"\|")):
-            physical.words_of(text)
 
 
 def test_pg_basebackup_gets_no_password_and_a_spread_checkpoint() -> None:
@@ -47,9 +33,6 @@ def test_pg_basebackup_gets_no_password_and_a_spread_checkpoint() -> None:
     [
         (("--data", "tape"), '--data cannot be "tape"'),
         (("--data", "basebackup", "--no-literals"), "--no-literals and --data basebackup exclude each other"),
-        (("--restore-command", "restore %p", "--no-literals"), "exclude each other"),
-        (("--restore-command", "restore %p", "--data", "dump"), "--restore-command"),
-        (("--restore-command", "restore"), "is not in it"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_the_server_is_asked(

@@ -1,7 +1,5 @@
 """A real server with a web shop on it: captured while it runs, unchanged by that, and asked about what was planted."""
 
-import contextlib
-import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -155,12 +153,3 @@ def test_advice_on_a_capture_finds_the_missing_index(captured: Path, shop: Watch
     lines = (run / "postgresql.auto.conf").read_text().splitlines()
     assert f"# no setting: schema.change = {INDEX}" in lines
     assert all(line.startswith("#") for line in lines)
-    assert f"schema.change = {INDEX}: " in explain_of(run, "schema.change")
-
-
-def explain_of(run: Path, name: str) -> str:
-    """What `pgassay advise --explain` says of a setting."""
-    out = io.StringIO()
-    with contextlib.redirect_stdout(out):
-        assert main(["advise", "--resume", str(run), "--explain", name]) == 0
-    return out.getvalue()

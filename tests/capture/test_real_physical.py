@@ -186,13 +186,6 @@ def test_a_backup_is_copied_whole_and_only_read(
     assert fingerprint(backup) == before
 
 
-def test_a_restore_command_fills_a_directory_of_ours(source: Source, backup: Path) -> None:
-    path = source.folder / "restored.capture"
-    assert source.take(path, "--restore-command", f"cp --archive --no-target-directory {backup} %p") == 0
-    with ours(path) as server:
-        assert pages(server) == pages(source)
-
-
 def test_a_stopped_servers_directory_needs_no_label(source: Source, backup: Path) -> None:
     found, stopped = real.installation(), source.folder / "stopped"
     path = source.folder / "stopped.capture"
@@ -245,16 +238,6 @@ def test_files_that_nothing_could_come_of_are_refused_by_name(
         first, *_ = (line for line in capsys.readouterr().err.splitlines() if "error:" in line)
         assert said in first
         assert not (source.folder / "none").exists()
-
-
-def test_a_restore_that_fails_or_fills_nothing_is_an_error(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, said in (
-        ("cp -a /nowhere/at/all %p", "cp ended with status 1: "),
-        ("true %p", "true left the directory empty"),
-        ("no_such_program %p", "no_such_program"),
-    ):
-        assert source.take(source.folder / "none", "--restore-command", words) == 2
-        assert said in capsys.readouterr().err
 
 
 def test_a_role_that_may_not_replicate_is_told_what_it_needs(

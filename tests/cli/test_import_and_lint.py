@@ -10,7 +10,7 @@ from pgassay.cli import main
 from pgassay.record.check import check
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from tests.importing.made import SAMPLES, hammerdb, pgbench, postgresbench
+from tests.importing.made import SAMPLES, hammerdb, pgbench
 
 VONDRA = """\
 1649444799;1649446599;1;4;16;7500;rw;63052.550308;1800.060782;181215480232
@@ -177,15 +177,15 @@ def test_a_log_alone_with_its_output_adds_quantiles_and_must_agree(capsys: pytes
     assert [reason.detail for reason in cut.reasons] == ["the log holds 500 of 600 transactions"]
 
 
-def test_sysbench_hammerdb_and_postgresbench(capsys: pytest.CaptureFixture[str]) -> None:
+def test_sysbench_hammerdb_and_pgbench(capsys: pytest.CaptureFixture[str]) -> None:
     hammerdb(Path("hammer.DB"), (134092, 129852, 206136, 198488, 123287, 195082))
     assert "6 runs from 123287 to 206136" in lint(capsys, "hammer.DB")["noisy"]
-    put("a.json", postgresbench("crunchy", (14790.0, 13300.0, 8571.0)))
-    put("b.json", postgresbench("other", (10000.0, 10100.0, 10050.0)))
-    assert "14790 → 13300 → 8571" in lint(capsys, "a.json", "b.json")["trend"]
-    run = imported("a.json", "b.json")
+    put("a.txt", "".join(map(pgbench, (14790.0, 13300.0, 8571.0))))
+    put("b.txt", "".join(pgbench(each, clients=8) for each in (10000.0, 10100.0, 10050.0)))
+    assert "clients=4, 3 runs from 8571 to 14790" in lint(capsys, "a.txt", "b.txt")["noisy"]
+    run = imported("a.txt", "b.txt")
     assert [(trial.treatment, trial.block) for trial in run.trials[:4]] == [
-        ("system=crunchy", 1), ("system=crunchy", 2), ("system=crunchy", 3), ("system=other", 1),
+        ("clients=4", 1), ("clients=4", 2), ("clients=4", 3), ("clients=8", 1),
     ]  # fmt: skip
     shutil.copy(SAMPLES / "sysbench_oltp_update_index.txt", "sb.txt")
     assert set(lint(capsys, "sb.txt")) == {"too-few", "window-below-checkpoint"}

@@ -81,18 +81,6 @@ def benchbase_raw(requests: list[tuple[float, int]]) -> str:
     return "\n".join([f"{head},Worker Id (start number),Phase Id (index in config file)", *lines, ""])
 
 
-def postgresbench(
-    system: str, tps: tuple[float, ...], duration_s: int = 600, scale: int = 6849, **benchmark: int
-) -> str:
-    """A result file of that board; `benchmark` overrules what was asked of the system."""
-    results = [
-        {"run": run, "tps": value, "transactions": round(value * duration_s), "failed_transactions": 0}
-        for run, value in enumerate(tps, start=1)
-    ]
-    asked = {"tool": "pgbench", "scale_factor": scale, "clients": 256, "duration": duration_s, **benchmark}
-    return json.dumps({"system": system, "machine": "4vCPU", "tuned": "no", "benchmark": asked, "results": results})
-
-
 def pgbench(
     tps: float, *, clients: int = 4, duration_s: int = 60, seconds: float | None = None, abort: str = ""
 ) -> str:

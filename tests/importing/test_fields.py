@@ -20,9 +20,9 @@ from pgassay.importing.reader import (
 )
 
 
-def reading(*fields: dict[str, str], suggested: tuple[str, ...] = (), repetition: str = "") -> Reading:
+def reading(*fields: dict[str, str], suggested: tuple[str, ...] = ()) -> Reading:
     runs = tuple(ForeignRun(f"run {place}", each, {"tps": 1.0}) for place, each in enumerate(fields))
-    return Reading("made", runs, (), suggested=suggested, repetition=repetition)
+    return Reading("made", runs, (), suggested=suggested)
 
 
 def test_a_pattern_reads_the_end_of_a_path() -> None:
@@ -72,10 +72,8 @@ def test_a_folder_that_repeats_another_field_is_no_factor_of_its_own() -> None:
 
 
 def test_what_was_said_is_taken_and_nothing_else() -> None:
-    runs = reading(
-        {"a": "1", "b": "1", "run": "1"}, {"a": "2", "b": "2", "run": "1"}, suggested=("b",), repetition="run"
-    )
-    roles, said = settle_roles(runs, parse_roles(["treatment=a:build.block_size"]))
+    runs = reading({"a": "1", "b": "1", "run": "1"}, {"a": "2", "b": "2", "run": "1"}, suggested=("b",))
+    roles, said = settle_roles(runs, parse_roles(["treatment=a:build.block_size,block=run"]))
     assert (roles.treatment, roles.block, said) == ((Use("a", "build.block_size"),), "run", ())
     assert levels_of(roles.treatment, {"a": ""}) == {"build.block_size": "unknown"}
     assert settle_roles(runs, parse_roles(["condition=b"]), ("a", "b"))[0].treatment == (Use("a", "a"),)

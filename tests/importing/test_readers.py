@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.importing.files import read_files
 from pgassay.importing.reader import Options
-from tests.importing.made import postgresbench
+from tests.importing.made import pgbench
 from tests.packages import Install
 
 NOTES = """
@@ -49,7 +49,7 @@ def test_another_package_s_reader_is_asked_before_the_one_of_tables(results: Pat
 
 def test_a_broken_reader_is_named_and_stops_no_other(results: Path, install: Install) -> None:
     install("pg-notes", "[pgassay.importers]\nnotes = sample_torn:NOTES\n", "import no_such_module", "sample_torn")
-    (results / "a.json").write_text(postgresbench("a", (1.0, 2.0)), encoding="utf-8")
+    (results / "a.txt").write_text(pgbench(1.0) + pgbench(2.0), encoding="utf-8")
     reading, _ = read_files([results], Options(), compared=False)
     assert not any("pg-notes" in remark for remark in reading.remarks), "nobody needed it"
     (results / "b.notes").write_text("notes,8kB,120\n", encoding="utf-8")
@@ -61,7 +61,7 @@ def test_a_broken_reader_is_named_and_stops_no_other(results: Path, install: Ins
 
 def test_a_reader_may_not_take_the_name_of_one_of_ours(results: Path, install: Install) -> None:
     install("pg-notes", "[pgassay.importers]\nhammerdb = sample_named:NOTES\n", NOTES, "sample_named")
-    (results / "a.json").write_text(postgresbench("a", (1.0, 2.0)), encoding="utf-8")
+    (results / "a.txt").write_text(pgbench(1.0) + pgbench(2.0), encoding="utf-8")
     (results / "b.notes").write_text("notes,8kB,120\n", encoding="utf-8")
     reading, _ = read_files([results], Options(), compared=False)
     assert any("pgassay has a importer of this name" in remark for remark in reading.remarks)

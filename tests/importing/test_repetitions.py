@@ -9,7 +9,7 @@ import pytest
 from pgassay.cli import main
 from pgassay.importing.files import read_files
 from pgassay.importing.reader import Options, file_names, parse_roles
-from tests.importing.made import SAMPLES, hammerdb, pgbench, postgresbench
+from tests.importing.made import SAMPLES, hammerdb, pgbench
 
 SYSBENCH_TESTS = (
     *("oltp_delete", "oltp_insert", "oltp_point_select", "oltp_read_only", "oltp_read_write", "oltp_update_index"),
@@ -40,32 +40,13 @@ def put(path: Path, text: str) -> Path:
     return path
 
 
-def test_postgresbench_s_conditions_are_never_pooled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Two systems at two scales: as identical runs they would differ fourfold, and each triple is within 1 %."""
-    for system, tps in (("one", 14000.0), ("other", 12000.0)):
-        for scale, factor in ((6849, 1.0), (34247, 0.25)):
-            triple = (tps * factor, tps * factor * 1.01, tps * factor * 1.005)
-            put(tmp_path / f"{system}-{scale}.json", postgresbench(system, triple, scale=scale))
-    assert groups(tmp_path) == {
-        f"system={system}, scale_factor={scale}": 3 for system in ("one", "other") for scale in (34247, 6849)
-    }
-    assert "noisy" not in lint(capsys, str(tmp_path))
-
-
-@pytest.mark.parametrize("what", ["clients", "workload", "threads", "query_mode", "duration"])
-def test_each_setting_of_postgresbench_tells_runs_apart(tmp_path: Path, what: str) -> None:
-    for name, value in (("a", "8"), ("b", "9")):
-        put(tmp_path / f"{name}.json", postgresbench("one", (10.0, 11.0, 12.0), **{what: int(value)}))
-    assert len(groups(tmp_path)) == 2
-
-
 def test_the_worst_group_of_three_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for place in range(14):
         tps = (1000.0 + place, 1001.0 + place, 999.0 + place)
-        put(tmp_path / f"{place}.json", postgresbench("quiet", tps, clients=place + 1))
-    put(tmp_path / "worst.json", postgresbench("crunchy", (14790.0, 13300.0, 8571.0), clients=64))
+        put(tmp_path / f"{place}.txt", "".join(pgbench(each, clients=place + 1) for each in tps))
+    put(tmp_path / "worst.txt", "".join(pgbench(each, clients=64) for each in (14790.0, 13300.0, 8571.0)))
     evidence = lint(capsys, str(tmp_path))["noisy"]
-    assert "the worst: system=crunchy, clients=64, 3 runs from 8571 to 14790" in evidence
+    assert "the worst: clients=64, 3 runs from 8571 to 14790" in evidence
     assert "CV 27 %; the median of 15 is 0.1 %" in evidence
 
 

@@ -1,4 +1,4 @@
-"""HammerDB and PostgresBench: their numbers, their failures, and what only looks like theirs."""
+"""HammerDB: its numbers, their failures, and what only looks like theirs."""
 
 import sqlite3
 from contextlib import closing
@@ -8,9 +8,8 @@ import pytest
 
 from pgassay.importing.files import read_files
 from pgassay.importing.hammerdb import HammerDbReader, read_hammerdb, read_log, read_report
-from pgassay.importing.postgresbench import is_postgresbench, read_postgresbench
 from pgassay.importing.reader import ForeignFile, Options, Reading
-from tests.importing.made import hammerdb, hammerdb_report, postgresbench
+from tests.importing.made import hammerdb, hammerdb_report
 
 
 def test_hammerdb_s_jobs(tmp_path: Path) -> None:
@@ -160,48 +159,6 @@ def test_what_jobs_result_prints() -> None:
     assert found == [("8", 26018.0), ("16", 26018.0)]
 
 
-def test_the_transaction_counter_belongs_to_the_log_of_its_folder(tmp_path: Path) -> None:
-    timing = "Vuser 1:Beginning rampup time of 1 minutes\nVuser 1:Timing test period of 2 in minutes\n"
-    (tmp_path / "hammerdb.log").write_text("Hammerdb Log @ Thu\n" + timed(3, 8043, timing))
-    counter = "Hammerdb Transaction Counter Log @ Thu Jun 30 21:18:31 UTC 2026\n" + "".join(
-        f"{tpm} PostgreSQL tpm @ Tue Jun 30 21:{20 + at // 60}:{at % 60:02d} UTC 2026\n"
-        for at, tpm in ((0, 0), (30, 60), (90, 600), (150, 660), (190, 0))
-    )
-    (tmp_path / "hdbtcount.log").write_text(counter)
-    reading, _ = read_files([tmp_path], Options(), compared=False)
-    assert [(each.monotonic_ns // 10**9, each.value) for each in reading.runs[0].series] == [(30, 10.0), (90, 11.0)]
-    (tmp_path / "other.log").write_text("Hammerdb Log @ Thu\n" + timed(4, 9043, timing))
-    reading, _ = read_files([tmp_path], Options(), compared=False)
-    assert [run.series for run in reading.runs] == [(), ()]
-    assert [each.reason for each in reading.left_out] == [
-        "is HammerDB's transaction counter, which belongs to one log of one run in its folder"
-    ]
-
-
-def test_postgresbench_s_runs_in_their_order() -> None:
-    text = postgresbench("crunchy", (14790.0, 13300.0, 8571.0))
-    assert is_postgresbench(text)
-    reading = read_postgresbench("a.json", text)
-    assert [run.responses["tps"] for run in reading.runs] == [14790.0, 13300.0, 8571.0]
-    assert [run.fields["run"] for run in reading.runs] == ["1", "2", "3"]
-    assert reading.runs[0].fields["scale_factor"] == "6849"
-    assert reading.runs[0].planned_s == 600.0
-    assert reading.runs[0].seconds == pytest.approx(600.0)
-    assert reading.repetition == "run"
-
-
-def test_postgresbench_tolerates_what_is_missing_and_names_what_is_wrong() -> None:
-    reading = read_postgresbench(
-        "a.json", '{"system": "x", "results": [{"tps": "fast"}, 7, {"failed_transactions": 3}]}'
-    )
-    assert [run.responses["tps"] for run in reading.runs] == [None, None]
-    assert [(each.place, each.reason) for each in reading.left_out] == [("a.json result 2", "is not an object")]
-    assert [reason.detail for reason in reading.runs[1].problems] == ["3 transactions failed"]
-    assert not any(
-        map(is_postgresbench, ("", "[1]", '{"results": []}', '{"system": 1, "results": 2}', "{", "[" * 9999))
-    )
-
-
 def timed(users: int, nopm: int, before: str = "") -> str:
     return (
         f"{before}Vuser 1:{users} Active Virtual Users configured\n"
@@ -235,7 +192,3 @@ def test_oracle_s_settings_have_no_prefix_and_its_passwords_are_not_read() -> No
     assert isinstance(reading, Reading)
     assert [run.fields["warehouses"] for run in reading.runs] == ["10", "100"]
     assert "SECRET" not in str(reading)
-
-
-def test_postgresbench_with_a_number_that_no_machine_has_is_not_read() -> None:
-    assert not is_postgresbench(f'{{"system": "one", "results": [{{"tps": 1{400 * "0"}}}]}}')

@@ -4,7 +4,6 @@ import json
 import re
 from dataclasses import replace
 from importlib import resources
-from itertools import combinations, pairwise
 from pathlib import Path
 
 import altair as alt
@@ -16,17 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.report.charts import (
-    LINE,
     colour,
     data,
     domain_of,
-    labelled_rows,
     layered,
     legend_of,
     shape,
     short_labels,
     specified,
-    spread,
     wrapped,
     wrapping,
 )
@@ -110,33 +106,6 @@ def test_no_text_of_a_figure_is_cut(tmp_path: Path) -> None:
         width = re.search(r'<svg[^>]* width="([0-9.]+)"', drawn)
         assert width is not None
         assert float(width[1]) <= COLUMN, f"{figure.name} is wider than the page's column"
-
-
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=8), st.floats(1, 12))
-def test_labels_keep_their_order_and_their_distance(wanted: list[float], gap: float) -> None:
-    found = spread(wanted, gap, 0.0, 100.0)
-    assert all(-1e-9 <= place <= 100.0 + 1e-9 for place in found)
-    ordered = sorted(found)
-    assert all(after - before >= gap - 1e-9 for before, after in pairwise(ordered))
-    for (one, here), (other, there) in combinations(zip(wanted, found, strict=True), 2):
-        assert (one < other) <= (here < there)
-    if all(after - before >= gap for before, after in pairwise(sorted(wanted))):
-        assert found == pytest.approx(wanted)
-
-
-def test_labels_that_would_hide_each_other_move_apart_by_the_same() -> None:
-    assert spread([50.0, 51.0], 10.0, 0.0, 100.0) == pytest.approx([45.5, 55.5])
-    assert spread([1.0, 2.0], 10.0, 0.0, 100.0) == pytest.approx([0.0, 10.0])
-    assert spread([3.0] * 3, 80.0, 0.0, 100.0) == pytest.approx([0.0, 50.0, 100.0]), "no room for all"
-
-
-def test_a_text_stands_beside_its_label_where_both_fit_the_narrowest_page() -> None:
-    texts = {"short": "+1.0 % [-2.0, +3.0]", "a label that takes nearly the whole line": "+1.0 % [-2.0, +3.0]"}
-    rows, height = labelled_rows(texts, 16)
-    first, second = rows["short"], rows["a label that takes nearly the whole line"]
-    assert first.text_y == first.label_y == 0
-    assert second.text_y == second.label_y + LINE
-    assert first.label_y < first.mark_y < second.label_y < second.text_y < second.mark_y < height
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1), st.booleans())

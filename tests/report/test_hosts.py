@@ -14,9 +14,8 @@ from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval, nest
 from pgassay.analysis.verdicts import more_hosts
 from pgassay.record.reading import Run
 from pgassay.report import headline, hosts, page
-from pgassay.report.charts import specified
 from pgassay.report.findings import Findings
-from pgassay.report.section import Figure, Folded, Sentences, Table
+from pgassay.report.section import Folded, Sentences, Table
 from pgassay.testing.planted import make_run
 
 PLANTED = {"alpha": 1.0, "beta": 1.1}
@@ -40,10 +39,9 @@ def test_a_host_has_the_interval_of_its_own_blocks() -> None:
 
 def test_every_host_is_a_row_and_the_kind_of_host_the_last(run: Run) -> None:
     findings = Findings(run)
-    sentences, figure, table, different, alike = hosts.SECTION.blocks(findings)
+    sentences, table, different, alike = hosts.SECTION.blocks(findings)
     assert isinstance(sentences, Sentences)
     assert all("by 2 hosts; between hosts the effect differs by" in each for each in sentences.texts)
-    assert isinstance(figure, Figure)
     assert isinstance(table, Table)
     assert [row[0] for row in table.rows] == ["beta", "alpha", hosts.KIND]
     assert all("(4 blocks)" in str(cell) for row in table.rows[:2] for cell in row[1:])
@@ -88,18 +86,11 @@ def test_the_planted_difference_is_seen(run: Run) -> None:
     assert found["alpha"]["blocks"] == found["beta"]["blocks"] == 4
 
 
-def test_the_forest_has_a_bar_for_each_host_and_the_verdict_last(run: Run) -> None:
-    drawing = hosts.drawing(Findings(run))
-    assert drawing is not None
-    text = str(specified(drawing.chart))
-    assert all(name in text for name in (*PLANTED, hosts.KIND))
-
-
-def test_no_name_on_the_page_is_given_twice_so_that_the_forest_finds_its_place(run: Run) -> None:
+def test_no_name_on_the_page_is_given_twice(run: Run) -> None:
     findings = Findings(run)
     body = page.html(findings, page.chapters(findings)).partition('<script type="module">')[0]
     names = re.findall(r'\sid="([^"]+)"', body)
-    assert {"hosts", "fig-effects-by-host"} <= set(names)
+    assert "hosts" in names
     assert [name for name, count in Counter(names).items() if count > 1] == []
 
 

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from pgassay.advise.asking import built, require_levels, settings_of, stranger
+from pgassay.advise.asking import built, require_levels, settings_of
 from pgassay.advise.knowledge import Setting, known_settings
 from pgassay.advise.laboratory import RealLaboratory, refused_in
 from pgassay.advise.space import Machine, space_of
@@ -49,13 +49,12 @@ def here() -> tuple[LocalInstallation, Mapping[str, Setting], Mapping[str, Descr
 
 
 def test_what_is_known_of_the_settings_is_what_this_postgresql_says() -> None:
-    """Its own description has each of them, and by its group the section of the manual."""
+    """Its own description has each of them."""
     _, known, described = here()
     assert len(known) > 25
     for name, setting in known.items():
         own = described[name]
         assert setting.apply == own.apply, name
-        assert setting.section == stranger(own).section, name
 
 
 def test_what_is_known_of_their_ranges_is_within_what_this_postgresql_takes() -> None:

@@ -24,7 +24,7 @@ QUICK = (
 )  # fmt: skip
 """The smallest form: trials of a second, and with checkpoints left alone one server runs after the other."""
 PARTS = {
-    "format", "objective", "confirmed", "settings", "lines", "proof", "limits", "robust", "shrinkage", "screened",
+    "format", "objective", "confirmed", "settings", "lines", "proof", "limits", "shrinkage", "screened",
     "levels", "outdone_by", "in_and_out", "refused", "known", "left_out", "start", "study", "record",
 }  # fmt: skip
 

@@ -235,8 +235,6 @@ def test_a_disk_study_without_fio(told: Refusals, monkeypatch: pytest.MonkeyPatc
         (["--only", "fsync"], "the space has one point"),
         (["--budget", "1min"], "too small: 2 settings need at least"),
         (["--keep", "happiness < 1 ms"], "happiness"),
-        (["--for", "tps,latency_p99_ms", "--robust"], "several objectives give a front"),
-        (["--robust", "--budget", "2min"], "too small: 2 settings need at least"),
     ],
 )
 def test_what_cannot_be_advised_is_refused_before_a_trial(told: Refusals, words: list[str], said: str) -> None:

@@ -15,7 +15,6 @@ FILES: dict[str, Callable[[Path], Sequence[Path]]] = {
     "pgbench": lambda folder: [SAMPLES / "pgbench15_N.txt", SAMPLES / "pgbench18_tpcb.txt"],
     "sysbench": lambda folder: [SAMPLES / "sysbench_oltp_delete.txt"],
     "HammerDB": lambda folder: [made.hammerdb(folder / "hammer.DB")],
-    "PostgresBench": lambda folder: [_written(folder / "result.json", made.postgresbench("one", (100.0, 101.0)))],
     "BenchBase": lambda folder: [_written(folder / "tpcc.summary.json", made.benchbase(100.0))],
 }
 

@@ -25,7 +25,6 @@ from pgassay.advise.knowledge import (
 )
 from pgassay.advise.knowledge import Scale as SettingScale
 from pgassay.advise.laboratory import OURS
-from pgassay.advise.robust import Condition, conditions_of
 from pgassay.advise.space import (
     MEMORY,
     Limits,
@@ -72,17 +71,6 @@ BROUGHT_BY: Mapping[str, str] = {
 CheckSettings = Callable[[Mapping[str, str]], None]
 """Raises for the first setting or value that PostgreSQL refuses; see `bench.server.Installation`."""
 _FIXED = "internal"
-_SECTIONS = {
-    "Autovacuum": "runtime-config-vacuum", "Vacuuming": "runtime-config-vacuum",
-    "Client Connection Defaults": "runtime-config-client",
-    "Connections and Authentication": "runtime-config-connection",
-    "Error Handling": "runtime-config-error-handling", "Lock Management": "runtime-config-locks",
-    "Process Title": "runtime-config-logging", "Query Tuning": "runtime-config-query",
-    "Replication": "runtime-config-replication", "Reporting and Logging": "runtime-config-logging",
-    "Resource Usage": "runtime-config-resource", "Statistics": "runtime-config-statistics",
-    "Version and Platform Compatibility": "runtime-config-compatible", "Write-Ahead Log": "runtime-config-wal",
-}  # fmt: skip
-"""Of the manual, by the group that PostgreSQL puts a setting into."""
 HUGE_PAGES, RESERVED = "huge_pages", "host.huge_pages"
 """PostgreSQL's setting, and the factor by which the lab reserves what the server asks for."""
 SETTINGS = "settings"
@@ -105,8 +93,6 @@ class Request:
     seed: int
     own: Collection[str] = ()
     """Settings that the user gave a value: a capture's are its server's, and none of them is to be tried for that."""
-    robust: bool | None = None
-    """Try the advice at other loads? None: where it is no quick form, and the budget holds it."""
 
 
 def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -195,11 +181,6 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
     could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
-    if request.robust and request.question.others:
-        raise UsageError(
-            "--robust tries one advice at other loads, and several objectives give a front",
-            "leave out --robust, or give --for one objective and state the others as limits with --keep",
-        )
     site = bench.site()
     installation = bench.installation()
     major = installation.version.major
@@ -224,86 +205,43 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     require_room(space, limits)
     (higher, *others), ahead = _tried(request.question, space, bench, latest)
     trial_s = ahead.trial_s * _OVERHEAD
-    if spent_s is None:
-        spent_s = ahead.preparation_s
-    usual = within(space.dimensions, space.rule_of_thumb, limits)
-    spending = Spending(
-        request.quick,
-        request.budget_s,
-        trial_s,
-        None if others else _turned_s(request.question, space, bench, latest),
-        1 + len(others),
-        0 if others else len(_conditions(request)),
-        len({space.start, space.default, usual}),
-        spent_s,
-    )
-    if spending.conditions and not request.robust and not _fits(spending.steps, space):
-        spending = replace(spending, conditions=0)
+    gone_s = ahead.preparation_s if spent_s is None else spent_s
+    references = len({space.start, space.default, within(space.dimensions, space.rule_of_thumb, limits)})
+    turned_s = None if others else _turned_s(request.question, space, bench, latest)
+
+    def turned(of: Space) -> tuple[str, ...]:
+        """The settings that are screened by servers in turns."""
+        found = screenings.in_turns(of) if turned_s else ()
+        return found if len(found) >= _TURNED_LEAST else ()
+
+    def steps(of: Space) -> Amounts:
+        """Of this space; raises `UsageError` where the budget is too small."""
+        finalists = (budget.POINTS_QUICK, budget.POINTS) if others else (1, 3)
+        return budget.amounts(
+            request.budget_s,
+            trial_s,
+            len(of.dimensions),
+            finalists=finalists[not request.quick],
+            objectives=1 + len(others),
+            references=references,
+            lines_max=budget.LINES_QUICK if request.quick else budget.LINES_MAX,
+            turns=Turns(len(names), turned_s) if turned_s and (names := turned(of)) else None,
+            spent_s=gone_s,
+        )
+
     if short_form:
-        space = as_many_as_fit(space, request.own, spending.steps)
+        space = as_many_as_fit(space, request.own, steps)
     return Task(
         space,
         limits,
-        spending.steps(space),
+        steps(space),
         higher,
         request.margin,
         request.seed,
         tuple(others),
-        _conditions(request) if spending.conditions else (),
-        turned=spending.turned(space),
-        budget_s=request.budget_s - spent_s,
+        turned=turned(space),
+        budget_s=request.budget_s - gone_s,
     )
-
-
-@dataclass(frozen=True)
-class Spending:
-    """What the steps of an advice depend on, apart from its space, and how they share the budget."""
-
-    quick: bool
-    budget_s: float
-    trial_s: float
-    turned_s: float | None
-    """See `_turned_s`."""
-    objectives: int
-    conditions: int
-    references: int
-    spent_s: float = 0.0
-    """What is gone of the budget."""
-
-    def turned(self, space: Space) -> tuple[str, ...]:
-        """The settings that are screened by servers in turns."""
-        found = screenings.in_turns(space) if self.turned_s else ()
-        return found if len(found) >= _TURNED_LEAST else ()
-
-    def steps(self, space: Space) -> Amounts:
-        """Of this space; raises `UsageError` where the budget is too small."""
-        turned = len(self.turned(space))
-        finalists = (1, 3) if self.objectives == 1 else (budget.POINTS_QUICK, budget.POINTS)
-        return budget.amounts(
-            self.budget_s,
-            self.trial_s,
-            len(space.dimensions),
-            finalists=finalists[not self.quick],
-            objectives=self.objectives,
-            conditions=self.conditions,
-            references=self.references,
-            lines_max=budget.LINES_QUICK if self.quick else budget.LINES_MAX,
-            turns=Turns(turned, self.turned_s) if self.turned_s and turned else None,
-            spent_s=self.spent_s,
-        )
-
-
-def _conditions(request: Request) -> tuple[Condition, ...]:
-    """Where the advice is tried again; raises `UsageError` where that was asked for and there is nothing to vary."""
-    if request.robust is False or (request.robust is None and request.quick):
-        return ()
-    found = conditions_of(request.question.load)
-    if request.robust and not found:
-        raise UsageError(
-            "this load has neither clients, rate nor scale to vary",
-            "leave out --robust, or take a load such as pgbench",
-        )
-    return found
 
 
 def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[Space], Amounts]) -> Space:
@@ -466,10 +404,7 @@ def stranger(described: Described) -> Setting:
             f"{described.name} cannot be tried: PostgreSQL calls it {described.context}", "leave it out of the space"
         )
     levels = ("on", "off") if described.kind == "bool" else ()
-    section = _SECTIONS.get(described.group.split(" / ")[0], "runtime-config")
-    return Setting(
-        described.name, described.default, SettingScale.ENUM, levels=levels, apply=described.apply, section=section
-    )
+    return Setting(described.name, described.default, SettingScale.ENUM, levels=levels, apply=described.apply)
 
 
 def built(settings: Iterable[Setting], major: int, check: CheckSettings) -> tuple[Setting, ...]:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from math import ceil
 
-from pgassay.advise.robust import ARMS_MAX
 from pgassay.advise.screening import (
     SPARE,
     SPARE_APART,
@@ -31,15 +30,10 @@ _PROOF_ARMS = 1 + REFERENCES
 """Along with the advice."""
 _SEARCH_SHARE, _LINES_SHARE = 0.7, 0.2
 """Of the time to spare; the rest is the confirmation's."""
-_ROBUST_SHARE = 0.05
-"""Of the time to spare, where an advice is tried at other loads: taken from the confirmation's."""
 POINTS, POINTS_QUICK = 5, 3
 """Of several objectives so many points are confirmed, and so many of the quick form."""
 _SEARCH_SHARE_OF_POINTS = 0.5
 """Of the time to spare, where points are confirmed; the rest is the confirmation's."""
-POINT_BLOCKS = 8
-"""So many blocks has a confirmation of points before any of their lines is left out in it: with fewer no interval is
-short enough to tell anything."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +56,6 @@ class Least:
     lines_s: float
     """Of the trials of lines in and out."""
     confirmation_s: float
-    robust_s: float
-    """Of the trials at other loads."""
-    restoration_s: float
-    """Of putting lines back one at a time, which is seldom needed."""
     takeover_s: float = 0.0
     """Of proving the default or the rule of thumb where one does better."""
     lines_max: int = LINES_MAX
@@ -89,9 +79,6 @@ class Amounts:
     """Of the search."""
     lines_s: float
     confirmation_s: float
-    robust_s: float
-    restoration_s: float
-    """None where the budget is small."""
     takeover_s: float
     """None, and what does better is not taken, where there is no time."""
 
@@ -107,7 +94,6 @@ def amounts(
     *,
     finalists: int,
     objectives: int = 1,
-    conditions: int = 0,
     references: int = REFERENCES,
     turns: Turns | None = None,
     lines_max: int = LINES_MAX,
@@ -129,7 +115,7 @@ def amounts(
     if objectives > 1:
         confirmation_s = trial_s * BLOCKS_MIN * (finalists + REFERENCES)
         least = Least(
-            pairs, finalists, trial_s, 0.0, confirmation_s, 0.0, 0.0, screening_s=screening_s,
+            pairs, finalists, trial_s, 0.0, confirmation_s, screening_s=screening_s,
             search_share=_SEARCH_SHARE_OF_POINTS, lines_share=0.0,
         )  # fmt: skip
     else:
@@ -139,8 +125,6 @@ def amounts(
             trial_s,
             lines_s=trial_s * 2 * least_pairs(lines),
             confirmation_s=trial_s * BLOCKS_MIN * (_PROOF_ARMS + lines),
-            robust_s=trial_s * BLOCKS_MIN * ARMS_MAX * conditions,
-            restoration_s=trial_s * BLOCKS_MIN * (lines + 4),  # put back in turn, the rest; what is left, twice
             takeover_s=trial_s * BLOCKS_MIN * (references + 1) if references > 1 else 0.0,  # and what was left
             lines_max=lines_max,
             turns=turns,
@@ -148,7 +132,7 @@ def amounts(
         )
     finals = BLOCKS_MIN * (finalists + 1) if objectives == 1 < finalists else 0
     searched_s = trial_s * (_BATCHES_MIN * (BATCH + 1) + finals)
-    needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s + least.robust_s
+    needed_s = least.screening_s + searched_s + least.lines_s + least.confirmation_s
     if needed_s + spent_s > budget_s:
         given, needed = (f"{ceil(seconds / 60)} min" for seconds in (budget_s, needed_s + spent_s))
         raise UsageError(
@@ -157,12 +141,6 @@ def amounts(
             f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
         )
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
-
-
-def screened_again(steps: Amounts, settings: int) -> Amounts | None:
-    """What is left for the other steps where the screening is done once more; None where there is no time for that."""
-    left_s = steps.spare_s - steps.trial_s * _screening(settings)
-    return None if left_s < steps.least.takeover_s else _shared(steps.least, steps.needed_s, left_s)
 
 
 def _screening(settings: int, turns: Turns | None = None) -> int:
@@ -179,18 +157,14 @@ def trials_of(pairs: int) -> int:
 def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:
     """The least of each step, and its share of the time to spare."""
     takeover_s = least.takeover_s if spare_s >= least.takeover_s else 0.0
-    restores = spare_s - takeover_s >= 2 * least.restoration_s
-    given_s = spare_s - takeover_s - (least.restoration_s if restores else 0.0)
-    robust_share = _ROBUST_SHARE if least.robust_s else 0.0
+    given_s = spare_s - takeover_s
     return Amounts(
         least,
         needed_s,
         spare_s,
         _BATCHES_MIN + int(given_s * least.search_share // (least.trial_s * (BATCH + 1))),
         least.lines_s + given_s * least.lines_share,
-        least.confirmation_s + given_s * (1 - least.search_share - least.lines_share - robust_share),
-        least.robust_s + given_s * robust_share,
-        least.restoration_s if restores else 0.0,
+        least.confirmation_s + given_s * (1 - least.search_share - least.lines_share),
         takeover_s,
     )
 
@@ -221,8 +195,6 @@ def at_pace(steps: Amounts, took_s: float, times: float, turned_times: float) ->
         trial_s=times * least.trial_s,
         lines_s=times * least.lines_s,
         confirmation_s=times * least.confirmation_s,
-        robust_s=times * least.robust_s,
-        restoration_s=times * least.restoration_s,
         takeover_s=times * least.takeover_s,
         turns=replace(least.turns, trial_s=turned_times * least.turns.trial_s) if least.turns else None,
     )
@@ -245,10 +217,6 @@ def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> f
     """What a search of so many configurations leaves of its time; none where the least takes more than that."""
     took = batches_of(steps, configurations, trial_s) * max(trial_s, steps.trial_s)
     return max(0.0, (BATCH + 1) * (steps.trial_s * steps.batches - took))
-
-
-def left_out(steps: Amounts, arms: int) -> int:
-    return max(0, _trials(steps) // POINT_BLOCKS - arms)
 
 
 def blocks_of(steps: Amounts, arms: int) -> int:

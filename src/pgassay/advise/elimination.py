@@ -4,10 +4,8 @@ Backward elimination by the lab's own verdicts, which hold for all lines togethe
 effect stays is at most that of the family (5 %). What is equivalent goes back to the start, and what is not resolved,
 too, unless the screening has shown that the setting helps: that is an experiment by itself, with intervals for all
 settings together. Each of both errs to that side for at most one advice in forty, so both together for one in twenty.
-Two lines of which either one is enough would both go: so the rest is set against the whole, and where it is worse, each
-line that went is put back alone, and the one that is shown to help most stays. Where that does not make up for the
-rest, or none is shown to help alone, those stay that the screening has shown to matter, and it is said that they are
-missed only together.
+Two lines of which either one is enough would both go: so the rest is set against the whole, and where it is worse,
+those stay that the screening has shown to matter, and it is said that they are missed only together.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -93,26 +91,6 @@ def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Spac
         return open_ and line.name in shown and shown_to_help(space, shown[line.name], line.value, higher=higher)
 
     found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
-    return tuple(sorted(found, key=lambda each: not each.kept))
-
-
-def put_back_in_turn(rest: Configuration, lines: tuple[Line, ...]) -> dict[str, Configuration]:
-    return {each.name: rest.with_values({each.name: each.value}) for each in lines if not each.kept}
-
-
-def restored(
-    rest: Configuration, lines: tuple[Line, ...], compared: Mapping[Configuration, Compared], *, higher: bool
-) -> tuple[Line, ...]:
-    """The lines with the one that helps most put back, where one is shown to help."""
-    helps = {
-        name: compared[each].effect.estimate
-        for name, each in put_back_in_turn(rest, lines).items()
-        if each in compared and compared[each].verdict.kind is Kind.BETTER
-    }
-    if not helps:
-        return lines
-    chosen = max(helps, key=lambda name: helps[name] if higher else -helps[name])
-    found = (replace(each, kept=each.kept or each.name == chosen) for each in lines)
     return tuple(sorted(found, key=lambda each: not each.kept))
 
 

@@ -2,8 +2,7 @@
 
 A search proposes; from what it saw a few points are picked across its front, and a study of blocks that are fixed
 beforehand says what they are. Intervals hold for all its configurations and objectives together. What is confirmed is
-a point as a whole; within its confirmation its lines are left out in turn, as many as there is time for, and none goes
-by that: it is said of each what it earns.
+a point as a whole; of its lines the screening alone says which help.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,10 @@ from math import hypot, inf, log
 from string import ascii_uppercase
 
 from pgassay.advise import budget, lines
-from pgassay.advise.elimination import left_out_in_turn
 from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
 from pgassay.advise.smoothing import SURE, Gains, LimitChance, kept_limits
-from pgassay.advise.space import Configuration, allowed
+from pgassay.advise.space import Configuration
 from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
@@ -26,9 +24,6 @@ from pgassay.analysis.explanation import surely_moved
 from pgassay.report.words import counted
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Scale
-
-Without = Mapping[Configuration, Mapping[str, Configuration]]
-"""Each point without lines of it, by the line's name."""
 
 
 class Standing(StrEnum):
@@ -58,12 +53,8 @@ class Point:
     """What the search expected, as ratios to the start; nothing of a reference."""
     shown: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Of each line the numbers of the objectives for which the screening has shown that it helps."""
-    left_out: Mapping[str, tuple[Effect, ...]] = field(default_factory=dict)
-    """Of each line that was left out: the point against itself without the line, of each objective."""
     costs: tuple[str, ...] = ()
     """Costs that surely moved against the start, in words, the largest first."""
-    line_costs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The same of each line that was left out: of the point without it against the point."""
 
 
 def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
@@ -119,32 +110,17 @@ def confirmed(
             labels[name] = each
     labels |= zip(ascii_uppercase, chosen, strict=False)
     own = [*labels.values()]
-    shown = {each: shown_lines(task, each, screened) for each in chosen}
-    without = _without(task, own, shown)
-    arms = list(dict.fromkeys([*own, *(each for others in without.values() for each in others.values())]))
-    blocks = budget.blocks_of(task.amounts, len(arms))
-    left_out = sum(map(len, without.values()))
-    theirs = f", and without {counted(left_out, 'line')} of theirs" if left_out else ""
+    blocks = budget.blocks_of(task.amounts, len(own))
     tell(
         f"confirming {counted(len(chosen), 'point')} of the front with the start, the default and the rule of thumb"
-        f"{theirs}, in {counted(blocks, 'block')}"
+        f", in {counted(blocks, 'block')}"
     )
-    seen = laboratory.points(CONFIRMATION, start, arms[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
+    seen = laboratory.points(CONFIRMATION, start, own[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
     points = judged(seen, labels, {each: task.turned_round(expected[each]) for each in chosen}, blocks)
-    earned = without_lines(seen, without, blocks)
-    mine = [(each.configuration, start) for each in points if each.configuration != start]
-    theirs_moved = [(other, point) for point, others in without.items() for other in others.values()]
-    moved = moved_costs(seen, list(dict.fromkeys([*mine, *theirs_moved])), blocks)
+    shown = {each: shown_lines(task, each, screened) for each in chosen}
+    moved = moved_costs(seen, [each.configuration for each in points if each.configuration != start], blocks)
     return tuple(
-        replace(
-            each,
-            shown=shown.get(each.configuration, {}),
-            left_out=earned.get(each.configuration, {}),
-            costs=moved.get((each.configuration, start), ()),
-            line_costs={
-                name: moved[other, each.configuration] for name, other in without.get(each.configuration, {}).items()
-            },
-        )
+        replace(each, shown=shown.get(each.configuration, {}), costs=moved.get(each.configuration, ()))
         for each in points
     )
 
@@ -157,37 +133,14 @@ def shown_lines(task: Task, point: Configuration, screened: Sequence[Screened]) 
     }
 
 
-def _without(
-    task: Task, own: Sequence[Configuration], shown: Mapping[Configuration, Mapping[str, Sequence[int]]]
-) -> dict[Configuration, dict[str, Configuration]]:
-    """Each point without each of its lines, as many as there is time for: first those that the screening has not shown.
-
-    Where that is one of the confirmation's `own` arms it takes no time. A point's only line is the point itself.
-    """
-    wanted = [
-        (point, name, without)
-        for point in shown
-        for name, without in left_out_in_turn(point, task.space.start).items()
-        if without != task.space.start and allowed(without, task.limits)
-    ]
-    room, arms = budget.left_out(task.amounts, len(own)), set(own)
-    found: dict[Configuration, dict[str, Configuration]] = {each: {} for each in shown}
-    for point, name, without in sorted(wanted, key=lambda each: bool(shown[each[0]][each[1]])):
-        if without in arms or room:
-            room -= without not in arms
-            arms.add(without)
-            found[point][name] = without
-    return found
-
-
 def judged(
     seen: PointTrials, labels: Mapping[str, Configuration], searched: Mapping[Configuration, Gains], blocks: int
 ) -> tuple[Point, ...]:
     """Every configuration of a study by its label, the start first; those that were searched have a standing."""
-    start, arms = seen.configurations[0], [each for each in seen.configurations[1:] if each in labels.values()]
+    start, *arms = seen.configurations
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in seen.objectives]
-    effects = {each: _against(seen, numbers[each], 0, blocks, len(arms)) for each in arms}
+    effects = {each: _against_start(seen, numbers[each], blocks, len(arms)) for each in arms}
     kept = {each: kept_limits(seen.limits, seen.observations, str(numbers[each]), "0") for each in (start, *arms)}
     own = {
         each: Standing.FAILED
@@ -233,54 +186,39 @@ def _betters(labels: Mapping[str, Configuration], gains: Mapping[Configuration, 
     return found
 
 
-def without_lines(
-    seen: PointTrials, without: Without, blocks: int
-) -> dict[Configuration, dict[str, tuple[Effect, ...]]]:
-    """Of each point what it has from each line that was left out: itself against the same without the line.
-
-    They are a family of their own: all lines and objectives together.
-    """
-    numbers = {each: number for number, each in enumerate(seen.configurations)}
-    count = sum(map(len, without.values()))
-    return {
-        point: {name: _against(seen, numbers[point], numbers[other], blocks, count) for name, other in others.items()}
-        for point, others in without.items()
-    }
-
-
 def moved_costs(
-    seen: PointTrials, pairs: Sequence[tuple[Configuration, Configuration]], blocks: int
-) -> dict[tuple[Configuration, Configuration], tuple[str, ...]]:
-    """Of pairs (a configuration, and what it is set against) the costs that surely moved, in words, the largest first.
+    seen: PointTrials, configurations: Sequence[Configuration], blocks: int
+) -> dict[Configuration, tuple[str, ...]]:
+    """Of each the costs that surely moved against the start, in words, the largest first.
 
-    All costs of all pairs are one family, at 95 %, as the lab has it of a study's costs: why it may be, and no proof.
+    All costs of all of them are one family, at 95 %, as the lab has it of a study's costs: why it may be, and no proof.
     """
     numbers = {each: str(number) for number, each in enumerate(seen.configurations)}
     return {
-        (arm, baseline): surely_moved(
+        arm: surely_moved(
             [
                 effect
                 for name in seen.costs
                 for effect in compare(
-                    seen.observations[name], seen.responses[name], numbers[baseline], blocks_max=blocks,
-                    comparisons=len(pairs) * len(seen.costs), looks="once", arms=[Place(numbers[arm], "", "")],
+                    seen.observations[name], seen.responses[name], "0", blocks_max=blocks,
+                    comparisons=len(configurations) * len(seen.costs), looks="once", arms=[Place(numbers[arm], "", "")],
                 )
             ],
             seen.responses,
         )
-        for arm, baseline in pairs
+        for arm in configurations
     }  # fmt: skip
 
 
-def _against(seen: PointTrials, arm: int, baseline: int, blocks: int, arms: int) -> tuple[Effect, ...]:
-    """One arm against another in each objective, as one of so many arms; one look, since nothing stops early."""
+def _against_start(seen: PointTrials, arm: int, blocks: int, arms: int) -> tuple[Effect, ...]:
+    """One of so many arms against the start in each objective; one look, since nothing stops early."""
     return tuple(
         effect
         for name in seen.objectives
         for effect in compare(
             seen.observations[name],
             seen.responses[name],
-            str(baseline),
+            "0",
             blocks_max=blocks,
             comparisons=arms * len(seen.objectives),
             looks="once",

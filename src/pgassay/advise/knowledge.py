@@ -1,6 +1,6 @@
 """What is known of each setting before anything is measured: the tables of knowledge.toml as values.
 
-Sources: PostgreSQL's manual, chapter "Server Configuration"; each setting names its section.
+Source: PostgreSQL's manual, chapter "Server Configuration".
 """
 
 import tomllib
@@ -17,7 +17,7 @@ from pgassay.study.units import parse_time_s
 
 _FILE = Path(__file__).with_name("knowledge.toml")
 _PLAIN: Mapping[str, Callable[[Any], Any]] = {
-    **dict.fromkeys(("default", "low", "high", "rule", "apply", "risks", "reason", "section"), str),
+    **dict.fromkeys(("default", "low", "high", "rule", "apply", "risks", "reason"), str),
     **dict.fromkeys(("since", "until"), int),
     **dict.fromkeys(("quick", "built"), bool),
 }
@@ -63,7 +63,6 @@ class Setting:
     risk: Risk = Risk.SAFE
     risks: str = ""
     reason: str = ""
-    section: str = ""
     window_s: float = 0.0
     since: int = 0
     until: int = 999
@@ -86,17 +85,6 @@ class Setting:
     def line(self, value: str) -> str:
         """A line for postgresql.auto.conf; of what is no setting a comment that says so."""
         return f"{self.name} = '{value}'" if self.factor != self.name else f"# no setting: {self.name} = {value}"
-
-    @property
-    def manual(self) -> str:
-        """Where PostgreSQL's manual describes it; of what it does not know, the chapter that comes nearest."""
-        anchor = self.name.removeprefix("table.").upper().replace("_", "-")
-        page = f"{self.section or 'runtime-config'}.html#GUC-{anchor}"
-        if self.name.startswith("table."):
-            page = f"sql-createtable.html#RELOPTION-{anchor}"
-        elif self.factor == self.name:
-            page = f"{self.section or 'kernel-resources'}.html"
-        return f"https://www.postgresql.org/docs/current/{page}"
 
 
 def factor_name(name: str) -> str:

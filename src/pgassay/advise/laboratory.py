@@ -19,7 +19,6 @@ from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
 from pgassay.advise.elimination import Compared
 from pgassay.advise.proof import CONFIRMATION
-from pgassay.advise.robust import Condition, Found
 from pgassay.advise.smoothing import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import (
@@ -31,7 +30,6 @@ from pgassay.advise.task import (
     Task,
     Tell,
     Values,
-    at_conditions,
     broken,
     document,
     gathered,
@@ -215,38 +213,11 @@ class RealLaboratory:
         observations = _observed(findings, [each.response.name for each in limits], {each: each for each in names})
         return kept_limits(limits, observations, names[0], names[1])
 
-    def elsewhere(
-        self,
-        name: str,
-        baseline: Configuration,
-        arms: Sequence[Configuration],
-        conditions: Sequence[Condition],
-        seed: int,
-        budget_s: float,
-    ) -> Found:
-        """The same at each condition, all of them in every block; the load's options that vary are the conditions'."""
-        everything = [baseline, *arms]
-        budget = self._within(name, budget_s)
-        design = {"blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX}, "budget": budget, "seed": seed}
-        findings, tried, _ = self._tried(name, everything, design, conditions, against_first=True)
-        if findings is None:
-            return dict.fromkeys(conditions)
-        page.write(findings, self.folder / name / REPORT)
-        named = _named(findings.study, tried)
-        places = {made.name: each for made, each in zip(findings.study.linked_conditions, conditions, strict=True)}
-        found: dict[Condition, dict[Configuration, Compared]] = {each: {} for each in conditions}
-        for each in findings.verdicts:
-            effect = each.effect
-            found[places[effect.condition]][named[effect.treatment]] = Compared(effect, each.verdict)
-        lost = {places[each.condition] for each in findings.outcomes if named[each.treatment] == baseline}
-        return {each: None if each in lost else compared for each, compared in found.items()}
-
     def _tried(
         self,
         name: str,
         everything: Sequence[Configuration],
         design: Mapping[str, Any],
-        conditions: Sequence[Condition] = (),
         *,
         against_first: bool = False,
     ) -> tuple[Findings | None, list[Configuration], dict[Configuration, str]]:
@@ -257,8 +228,7 @@ class RealLaboratory:
 
         def wanted(configurations: Sequence[Configuration]) -> Document:
             called = names_of(configurations, self.space.start, self.named, against_first=against_first)
-            found = document(self.question, self.space, name, configurations, design, called)
-            return at_conditions(found, conditions) if conditions else found
+            return document(self.question, self.space, name, configurations, design, called)
 
         known = refused_in(self.folder)
         while True:

@@ -80,20 +80,6 @@ def _usual(task: Task, found: Screened) -> str | None:
     return default if is_level(dimension.levels, default) and helps(task, found, default) else None
 
 
-def hidden(task: Task, best: Configuration, screened: Sequence[Screened]) -> tuple[Screened, ...]:
-    """The settings that the screening has left open along with one that does far more, and that `best` leaves alone.
-
-    What it saw of them it saw half of the time under the worse level of that one, unless it began again along with the
-    better one. The likeliest not to matter first.
-    """
-    far = any(each.standing is Standing.ACTIVE and abs(log(each.effect)) >= screening.HIDES for each in screened)
-    if not far or any(each.along_with for each in screened):
-        return ()
-    lines = best.changes_from(task.space.start)
-    left = [each for each in screened if each.standing is Standing.OPEN and each.name not in lines]
-    return tuple(sorted(left, key=lambda each: abs(log(each.effect))))
-
-
 def in_and_out(
     task: Task,
     best: Configuration,
@@ -104,42 +90,27 @@ def in_and_out(
 ) -> tuple[tuple[Screened, ...], float]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
 
-    Each line is in or out, and each level the one or the other, along with all that the screening has shown. So are
-    settings that it could not see, as far as these trials can tell of them without more of them. What may
+    Each line is in or out, and each level the one or the other, along with all that the screening has shown. What may
     not be tried is `noted`.
     """
     levels = contested(task, best, screened)
     known = shown(task, best, screened)
     unshown = [name for name in best.changes_from(task.space.start) if name not in known and name not in levels]
     names = [*unshown, *levels]
-    most = _pairs_in(task, task.amounts.lines_s, names)
-    riding: dict[str, str] = {}
-    for each in hidden(task, best, screened):  # as many as these trials can tell of as well
-        more = {**riding, each.name: each.far}
-        if screening.rows_needed(len(names) + len(more), screening.KNOWN_BY) > most:
-            break
-        if allowed(best.with_values(more), task.limits):
-            riding = more
-    if not names and not riding:
+    if not names:
         return (), 0.0
-    most = min(_pairs_in(task, task.amounts.lines_s, [*names, *riding]), _PAIRS_A_LINE * (len(names) + len(riding)))
     what = []
     if unshown:
         what.append(
             f"{counted(len(unshown), 'line')} in and out that no trial has shown to help yet: {', '.join(unshown)}"
         )
     what += [f"{name} = {best.values[name]} along with {usual}" for name, usual in levels.items()]
-    if riding:
-        what.append(f"{counted(len(riding), 'setting')} that the screening could not see: {', '.join(riding)}")
     tell(f"trying {'; '.join(what)}")
     out = task.space.start.with_values(levels)
-    plan = screening.plan_of_lines(out, best, names, task.seed, most, riding, screening.KNOWN_BY if riding else 1)
-    return _measured(task, plan, laboratory, noted)
-
-
-def _pairs_in(task: Task, budget_s: float, names: Sequence[str]) -> int:
     trial_s = task.trial_s(names)
-    return int(budget_s / trial_s / 2) if trial_s else 0
+    most = min(int(task.amounts.lines_s / trial_s / 2) if trial_s else 0, _PAIRS_A_LINE * len(names))
+    plan = screening.plan_of_lines(out, best, names, task.seed, most)
+    return _measured(task, plan, laboratory, noted)
 
 
 def _measured(

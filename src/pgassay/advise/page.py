@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from pgassay.advise import robust, text
+from pgassay.advise import text
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.task import Task, refused_table
-from pgassay.advise.text import costs, costs_in_point
+from pgassay.advise.text import costs
 from pgassay.advise.walk import Advice
 from pgassay.report import contents, verdict
 from pgassay.report.colours import GREY, INK, PALETTE
@@ -47,9 +47,6 @@ def sections(task: Task, advice: Advice, objectives: Sequence[str]) -> tuple[Sec
         yield Sentences(tuple(text.proof_sentences(task, advice, objectives)))
         yield from _points(task, advice, titles) if task.others else _lines(task, advice, objectives)
         yield configurations(findings.study)
-        elsewhere = robust.table(advice.robust, objectives[0])
-        if elsewhere:
-            yield elsewhere
         for at, (objective, title) in enumerate(titles.items()):
             figure = _effects(task, advice, at, objective, title)
             yield Folded(f"The settings by {title}", (figure,)) if task.others else figure
@@ -93,16 +90,11 @@ def _points(task: Task, advice: Advice, titles: Mapping[str, str]) -> Iterator[B
     if not advice.front:
         return
     lines = [
-        [
-            each.label, f"{name} = {value}", *text.line_effects(each, name, objectives),
-            text.line_standing(task, each, name, objectives),
-            "; ".join(costs_in_point(name, task, each)) or "no cost surely moved",
-        ]
+        [each.label, f"{name} = {value}", text.line_standing(task, each, name, objectives)]
         for each in advice.front
         for name, value in each.configuration.changes_from(task.space.start).items()
-    ]  # fmt: skip
-    note = "a point against itself without the line; intervals hold for all lines and objectives together, at 95 %"
-    yield Table(["point", "line", *objectives, "standing", "costs"], lines, "Their lines", (note,), texts=True)
+    ]
+    yield Table(["point", "line", "standing"], lines, "Their lines", texts=True)
     for each in advice.front:
         conf = text.point_conf(task, each, objectives)
         yield Folded(f"Lines of {each.label}", (Code(conf, "postgresql.auto.conf"),))

@@ -16,9 +16,7 @@ from pgassay.advise.elimination import (
     judged,
     kept_together,
     left_out_in_turn,
-    put_back_in_turn,
     reduced,
-    restored,
     supported,
 )
 from pgassay.advise.screening import Screened
@@ -32,16 +30,14 @@ CONFIRMATION = "confirmation"
 """The name of the study that proves a candidate, line by line."""
 AGAIN = "confirmation-of-the-rest"
 """The same of what is left where lines went."""
+_REDUCTION = "reduction"
+"""The study that sees whether lines that went are missed together."""
 START, DEFAULT, RULE = "start", "default", "rule of thumb"
 _FIRST = 0.7
-"""Of the confirmation's time where there is much: the rest is for what is left when lines have gone."""
-_BACK, _AT_ONCE = 0.6, 0.2
-"""Of the restoration's time: putting lines back one by one; what is left of them at once, twice."""
+"""Of the time beyond the least: the rest is for what is left when lines have gone."""
 
 
 _CONFIRMS = "confirming what is left against the start, the default and the rule of thumb"
-_REDUCTION, _RESTORATION, _REDUCTION_AGAIN = "reduction", "restoration", "reduction-again"
-"""The studies that see whether lines that went are missed, and put them back."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +63,11 @@ def proved(
 ) -> Proved:
     """The candidate's proof; `shown` is what shows that its lines help.
 
-    It takes `total_s`, and what the budget has for putting lines back; what the rest does not need is nobody's.
+    It takes `total_s`; what the rest does not need is nobody's.
     """
     start, others = task.space.start, [*references(task).values()]
-    first_s = total_s * (_FIRST if task.amounts.restoration_s else 1.0)
+    least_s = min(total_s, task.amounts.least.confirmation_s)
+    first_s = least_s + _FIRST * (total_s - least_s)
     alone = left_out_in_turn(candidate, start)
     each = f", and without each of its {len(alone)} lines" if len(alone) > 1 else ""
     tell(f"{_CONFIRMS}{each}")
@@ -106,31 +103,17 @@ def _minimal(
     shown: Sequence[str],
     laboratory: Laboratory,
 ) -> tuple[Line, ...]:
-    """The lines, those that went put back as far as all of them together are missed.
+    """The lines, those that went and that are `shown` to matter put back where all of them together are missed.
 
-    The one that is shown to help most by itself, if that is enough and there is time to look; or else those together
-    that are `shown` to matter. A line that neither shows stays out, whatever the `whole` is worth.
+    A line that nothing shows stays out, whatever the `whole` is worth.
     """
-    start, seed, back_s = task.space.start, task.seed, task.amounts.restoration_s
-
-    def missed(left: tuple[Line, ...], name: str, more: int) -> bool:
-        rest = reduced(start, left)
-        if rest == best:
-            return False
-        if rest == start:
-            return worse(whole)
-        return worse(laboratory.study(name, best, [rest], seed + more, back_s * _AT_ONCE).get(rest))
-
-    if sum(not each.kept for each in lines) < 2 or not missed(lines, _REDUCTION, 4):
+    rest = reduced(task.space.start, lines)
+    if rest == best or sum(not each.kept for each in lines) < 2:
         return lines
-    if back_s:
-        rest = reduced(start, lines)
-        arms = [each for each in put_back_in_turn(rest, lines).values() if each != best]
-        found = laboratory.study(_RESTORATION, rest, [*arms, best], seed + 5, back_s * _BACK)
-        restored_lines = restored(rest, lines, found, higher=task.higher)
-        if restored_lines != lines and not missed(restored_lines, _REDUCTION_AGAIN, 6):
-            return restored_lines
-    return kept_together(lines, shown)
+    missed = (
+        whole if rest == task.space.start else laboratory.study(_REDUCTION, best, [rest], task.seed + 4, 0.0).get(rest)
+    )
+    return kept_together(lines, shown) if worse(missed) else lines
 
 
 TAKEN = "confirmation-of-what-did-better"
@@ -163,7 +146,7 @@ def answered(
     name = max(better, key=lambda each: better[each].effect.estimate * (1 if task.higher else -1))
     others = references(task)
     taken, start = others[name], others[START]
-    used_s = sum(map(laboratory.spent_s, (CONFIRMATION, AGAIN, _REDUCTION, _RESTORATION, _REDUCTION_AGAIN)))
+    used_s = sum(map(laboratory.spent_s, (CONFIRMATION, AGAIN, _REDUCTION)))
     tell(f"confirming the {name}, which was shown to do better than what was left")
     arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
     compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, max(given_s + takeover_s - used_s, takeover_s))

@@ -26,17 +26,11 @@ Measured: TypeAlias = Sequence[Mapping[Configuration, float | None]]
 Signs: TypeAlias = "np.ndarray[tuple[int, int], np.dtype[np.int64]]"
 SPARE = 9
 """Rows more than settings, at least: by these the noise is known."""
-FIRST_LEVEL, SECOND_LEVEL = 0.96, 0.99
-"""Of a screening that may go on: each look has its part of the error rate, so that both together have 5 %."""
-_OPEN_SHARE, _RESOLVES = 1 / 3, 0.85
-"""It goes on where more than this share is open, and intervals would come down to this part of the margin."""
 SPARE_OF_LINES = 4
 """The same of lines."""
 SPARE_APART = 6
 """The same of settings that are screened apart from those whose servers take turns: they are few."""
 LEVEL = 0.95
-KNOWN_BY = 8
-"""The same of lines that are many, or that hidden settings are tried along with."""
 LINES = "the advised lines"
 LOOK = 9
 """Pairs after which it is asked whether a setting does so much that it hides the others."""
@@ -220,27 +214,9 @@ def joined(first: Plan, second: Plan) -> Plan:
     return Plan(names, {**first.levels, **second.levels}, (*first.pairs, *second.pairs))
 
 
-def extended(plan: Plan, space: Space, seed: int) -> Plan:
-    """As many pairs once more, of columns that are drawn again: what follows those of `plan`."""
-    chance = random.Random(f"screening-again/{seed}")
-    return replace(plan, pairs=_folded(space.start, plan.levels, [matrix(len(plan.names) + SPARE)], chance).pairs)
-
-
-def worth_more(plan: Plan, found: Sequence["Screened"], margin: float) -> bool:
-    """Would as many pairs once more show which settings do not matter, where these leave many open?"""
-    open_ = sum(each.standing is Standing.OPEN for each in found)
-    pairs, count = len(plan.pairs), len(found)
-    half = sorted(log(each.high / each.low) / 2 for each in found)[count // 2]
-    first, both = (
-        fixed_critical(rows - count + 1, (1 - level) / count) / sqrt(rows)
-        for rows, level in ((pairs, FIRST_LEVEL), (2 * pairs, SECOND_LEVEL))
-    )
-    return open_ > _OPEN_SHARE * count and half * both / first < _RESOLVES * log(1 + margin)
-
-
-def least_pairs(lines: int, spare: int = 1) -> int:
-    """Pairs that tell so many lines apart, and the noise; of designs with `spare` more columns than lines."""
-    order = len(matrix(lines + spare))
+def least_pairs(lines: int) -> int:
+    """Pairs that tell so many lines apart, and the noise."""
+    order = len(matrix(lines + 1))
     return order * (1 + (order < lines + SPARE_OF_LINES))
 
 
@@ -250,18 +226,14 @@ def plan_of_lines(
     names: Sequence[str],
     seed: int,
     most: int,
-    riding: Mapping[str, str] | None = None,
-    spare: int = 1,
 ) -> Plan:
     """The pairs in which each of these lines of `best` is in or out, all other lines in: at most so many, or the least.
 
-    Whole designs follow each other, each with its columns drawn again and `spare` more of them than settings. The far
-    level of a setting is that of `best`, or the one of `riding`: settings that are no lines.
+    Whole designs follow each other, each with its columns drawn again.
     """
     levels = {name: (start.values[name], best.values[name]) for name in names}
-    levels |= {name: (start.values[name], far) for name, far in (riding or {}).items()}
-    order = matrix(len(levels) + spare)
-    designs = [order] * (max(least_pairs(len(levels), spare), most) // len(order))
+    order = matrix(len(levels) + 1)
+    designs = [order] * (max(least_pairs(len(levels)), most) // len(order))
     return replace(_folded(best, levels, designs, random.Random(f"lines/{seed}")), along_with=LINES)
 
 

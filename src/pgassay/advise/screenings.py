@@ -83,21 +83,7 @@ def screened_pairs(
 
 
 def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
-    """All settings together; of one objective once more as long, where that shows what does not matter.
-
-    Whether it may go on is known beforehand, and then each of its two looks has its part of the error rate.
-    """
-
-    def found_at(level: float) -> tuple[Screened, ...]:
-        count = len(task.more)
-        return tuple(
-            each
-            for at in range(count)
-            for each in screening.effects(
-                plan, of_objective(values, at), margin=task.margin, level=1 - (1 - level) / count, objective=at
-            )
-        )
-
+    """All settings together; of one objective after a look whether some hide the others, with its part of the error."""
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
     first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
@@ -108,20 +94,14 @@ def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
     batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
     values = (*values, *screened_pairs(task, rest, measure, before=batches))
     plan = screening.joined(first, rest)
-    if task.others:
-        return Screening(task, plan, values, found_at(screening.LEVEL))
-    after = budget.screened_again(task.amounts, len(plan.names))
-    if after is None:
-        return Screening(task, plan, values, found_at(screening.BESIDE_LEVEL))
-    found = found_at(screening.FIRST_LEVEL)
-    if not screening.worth_more(plan, found, task.margin):
-        return Screening(task, plan, values, found)
-    more = screening.extended(plan, task.space, task.seed)
-    tell(f"screening {len(plan.names)} settings in {2 * len(more.pairs)} configurations")
-    values = (*values, *screened_pairs(task, more, measure, "screening-again", 150))
-    plan = screening.joined(plan, more)
-    parts = (len(plan.pairs) - len(more.pairs), len(more.pairs))
-    return Screening(replace(task, amounts=after), plan, values, found_at(screening.SECOND_LEVEL), parts)
+    count = len(task.more)
+    level = 1 - (1 - (screening.LEVEL if task.others else screening.BESIDE_LEVEL)) / count
+    found = (
+        each
+        for at in range(count)
+        for each in screening.effects(plan, of_objective(values, at), margin=task.margin, level=level, objective=at)
+    )
+    return Screening(task, plan, values, tuple(found))
 
 
 def _beside(

@@ -15,11 +15,9 @@ from enum import StrEnum
 from math import log
 from typing import Any, Protocol
 
-from pgassay.advise import robust
 from pgassay.advise.budget import Amounts
 from pgassay.advise.elimination import Compared
 from pgassay.advise.knowledge import OF_THE_HOST, factor_name
-from pgassay.advise.robust import Condition
 from pgassay.advise.smoothing import Gains, Holding, LimitChance, Slacks
 from pgassay.advise.space import Configuration, Limits, Space, objections
 from pgassay.analysis.observations import Observation
@@ -223,15 +221,6 @@ def document(
     return {**found, "decide": decide} if decide else found
 
 
-def at_conditions(study: Document, conditions: Sequence[Condition]) -> Document:
-    varied = {name for each in conditions for name, _ in each.levels}
-    return {
-        **study,
-        "load": {name: value for name, value in study["load"].items() if name not in varied},
-        "conditions": [{f"load.{name}": value for name, value in each.levels} for each in conditions],
-    }
-
-
 def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
     """What is not PostgreSQL's default, what the lab would else pin, what the host has; at least one setting."""
     own = {each.name: each.setting for each in space.dimensions}
@@ -302,17 +291,6 @@ class Laboratory(Protocol):
     ) -> PointTrials:
         """So many blocks of all of them, whatever they show: of several objectives."""
 
-    def elsewhere(
-        self,
-        name: str,
-        baseline: Configuration,
-        arms: Sequence[Configuration],
-        conditions: Sequence[Condition],
-        seed: int,
-        budget_s: float,
-    ) -> robust.Found:
-        """Each of `arms` against `baseline` at each condition, in blocks as of a study."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -328,8 +306,6 @@ class Task:
     seed: int
     others: tuple[bool, ...] = ()
     """The same of each further objective: then points to choose from are asked for."""
-    conditions: tuple[Condition, ...] = ()
-    """Where the advice is tried again; nowhere where that was not asked for."""
     turned: tuple[str, ...] = ()
     """Settings that are screened by servers in turns; none where all are screened one server after the other."""
     remarks: tuple[str, ...] = ()

@@ -1,21 +1,20 @@
-"""An advice in words, and what is known of one setting.
+"""An advice in words and values.
 
-Of an advice: lines or points with reasons and intervals, their risks, what does not matter, how it was found.
+Lines or points with reasons and intervals, their risks, what does not matter, how it was found.
 Numbers are the confirmation's, never the search's; what the search expected is only there to show the shrinkage. Of
-one objective there are lines, of several points to choose from, each with its lines.
+one objective there are lines, of several points to choose from.
 """
 
 from collections.abc import Iterator, Sequence
 from math import exp, isfinite
 from typing import Any
 
-from pgassay.advise import robust
 from pgassay.advise.budget import REFERENCES, blocks_of
-from pgassay.advise.elimination import Line, inverted, shown_to_help
+from pgassay.advise.elimination import Compared, Line, inverted, shown_to_help
 from pgassay.advise.folder import LINES_FILE
-from pgassay.advise.front import Point, helps
+from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
-from pgassay.advise.knowledge import Risk, Setting, known_settings, unknown_setting
+from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.lines import Level
 from pgassay.advise.screening import LINES, Screened, Standing
@@ -49,7 +48,7 @@ def point_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
     head = f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n"
     changes = point.configuration.changes_from(task.space.start)
     return head + "".join(
-        _conf_line(task, name, value, line_words(task, point, name, objectives)) for name, value in changes.items()
+        _conf_line(task, name, value, line_standing(task, point, name, objectives)) for name, value in changes.items()
     )
 
 
@@ -84,7 +83,7 @@ def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
     searched, lost = counted(advice.trials, "configuration"), counted(advice.failed, "trial")
     lines += [f"searched: {searched}; {lost} without a result", *refused_sentences(advice.refused)]
     if task.space.left_out:
-        lines.append(f"not tried: {', '.join(task.space.left_out)} (pgassay advise --explain NAME says why)")
+        lines.append(f"not tried: {', '.join(task.space.left_out)} (pgassay advise --dry-run says why)")
     if advice.points:
         lines.append(f"picture: {folder}/{advice.study}/{REPORT}/{PAGE}")
     return "\n".join([*lines, f"record: {folder}"]) + "\n"
@@ -103,10 +102,10 @@ def _points_text(task: Task, advice: Advice, objectives: Sequence[str]) -> Itera
             if point.costs:
                 yield f"  costs against the start: {'; '.join(point.costs)}"
     if advice.front:
-        yield "a point is confirmed as a whole; its lines by trials without each, whose intervals hold for all of them:"
+        yield "a point is confirmed as a whole, and of its lines:"
     for point in advice.front:
         for name, value in point.configuration.changes_from(task.space.start).items():
-            yield f"  {point.label}: {name} = {value}: {line_words(task, point, name, objectives)}"
+            yield f"  {point.label}: {name} = {value}: {line_standing(task, point, name, objectives)}"
 
 
 def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
@@ -128,8 +127,6 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
         yield f"shrinkage of {point.label}: the search expected {expected}"
     for each in advice.kept:
         yield f"limit {each.limit}: a further trial of what is left keeps it: {chance(each.probability)}"
-    if advice.confirmed:
-        yield from robust.sentences(advice.robust, objective)
     if advice.confirmed or advice.front:
         recommended = [
             *(line.name for line in advice.lines if line.kept),
@@ -221,14 +218,13 @@ def plan(task: Task, objectives: Sequence[str]) -> str:
         points = steps.least.finalists
         proof = (
             f" {counted(points, 'point')} of the front in a confirmation of at most"
-            f" {counted(blocks_of(steps, points + REFERENCES), 'block')}, fewer where lines are left out in it"
+            f" {counted(blocks_of(steps, points + REFERENCES), 'block')}"
         )
     turned = f" ({counted(len(task.turned), 'setting')} by servers in turns)" if task.turned else ""
     lines = [
         f"advice for {' and '.join(objectives)}: {counted(len(names), 'setting')}: {', '.join(names)}",
         f"screening of {2 * steps.least.screening_pairs} configurations{turned}, a search in {steps.batches}"
         f" batches,{proof}",
-        *(() if len(objectives) > 1 else (robust.planned(task.conditions, steps.robust_s),)),
         f"at least {duration(steps.needed_s)}; seed {task.seed}",
     ]
     lines += task.remarks
@@ -259,16 +255,16 @@ def _of_one(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
                 "name": each.name, "value": each.value, "start": each.start, "kept": each.kept,
                 "together": each.together, "taken_from": each.taken_from or None,
                 "screened": each.kept and each.screened is not None and each.screened.along_with != LINES,
-                "without": robust.compared_values(each.without) if each.without else None,
+                "without": _compared(each.without) if each.without else None,
+                "costs_without": list(each.without.costs) if each.without else [],
             }
             for each in advice.lines
         ],
-        "proof": {name: robust.compared_values(found) for name, found in advice.proof.items()},
+        "proof": {name: _compared(found) for name, found in advice.proof.items()},
         "limits": [{"limit": each.limit, "probability": each.probability} for each in advice.kept],
-        "robust": robust.values(advice.robust),
         "shrinkage": {
             "searched": exp(advice.searched if task.higher else -advice.searched) if advice.searched else None,
-            "chosen": robust.compared_values(advice.chosen) if advice.chosen else None,
+            "chosen": _compared(advice.chosen) if advice.chosen else None,
         },
         "levels": [
             {"name": each.name, "usual": each.usual, "chosen": each.chosen, "taken": each.taken}
@@ -293,10 +289,6 @@ def _points(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
                 "label": each.label, "standing": each.standing.value, "by": each.by or None,
                 "settings": each.configuration.changes_from(start),
                 "shown": {name: [objectives[at] for at in of] for name, of in each.shown.items()},
-                "lines": [
-                    {"name": name, "value": value, **line_values(task, each, name, objectives)}
-                    for name, value in each.configuration.changes_from(start).items()
-                ],
                 "effects": [effect_values(effect) for effect in each.effects], "costs": list(each.costs),
                 "keep": {one.limit: one.probability for one in each.kept},
                 "searched": {name: exp(seen) for name, seen in zip(objectives, each.searched, strict=False)},
@@ -306,12 +298,8 @@ def _points(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, 
     }  # fmt: skip
 
 
-def line_values(task: Task, point: Point, name: str, objectives: Sequence[str]) -> dict[str, Any]:
-    return {
-        "standing": line_standing(task, point, name, objectives),
-        "effects": [effect_values(effect) for effect in point.left_out.get(name, ())],
-        "costs_without": list(point.line_costs.get(name, ())),
-    }
+def _compared(found: Compared) -> dict[str, Any]:
+    return {"verdict": found.verdict.kind.value, "text": found.verdict.text, **effect_values(found.effect)}
 
 
 def screened_values(each: Screened, objectives: Sequence[str]) -> dict[str, Any]:
@@ -365,36 +353,12 @@ def screened_words(each: Screened) -> str:
     return f"{each.name} {each.start} to {each.far}{where}: {ratio_interval(each.effect, each.low, each.high)}"
 
 
-def line_words(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
-    """What a line of a point does, and what shows it."""
-    seen = [f"{of} {words}" for of, words in zip(objectives, line_effects(point, name, objectives), strict=True)]
-    with_it = f": with it {', '.join(seen)}" if name in point.left_out else ""
-    return f"{line_standing(task, point, name, objectives)}{with_it}"
-
-
-def line_effects(point: Point, name: str, objectives: Sequence[str]) -> list[str]:
-    """The point against itself without a line, by each objective."""
-    found = point.left_out.get(name)
-    return ["–" for _ in objectives] if found is None else [effect_words(each) for each in found]
-
-
 def line_standing(task: Task, point: Point, name: str, objectives: Sequence[str]) -> str:
-    """Does a line earn its place in a point, and by what is that shown?"""
+    """Is a line of a point shown to help, and by what? No trial leaves it out of its point."""
     if len(point.configuration.changes_from(task.space.start)) == 1:
         return "its only line"
     by = " and ".join(objectives[at] for at in point.shown.get(name, ()))
-    shown = f"shown by the screening to help {by}" if by else ""
-    if name not in point.left_out:
-        return shown or "not shown to help: no time to leave it out"
-    effects = point.left_out[name]
-    if not any(each.bounded for each in effects):
-        return "without it there is no result"
-    good = [of for of, each, higher in zip(objectives, effects, task.more, strict=True) if helps(each, higher)]
-    bad = [of for of, each, higher in zip(objectives, effects, task.more, strict=True) if helps(each, not higher)]
-    harms = f"harms {' and '.join(bad)}" if bad else ""
-    if good:
-        return f"earns its place by {' and '.join(good)}{f', and {harms}' if harms else ''}"
-    return "; ".join(each for each in (harms or "not shown to help along with the others", shown) if each)
+    return f"shown by the screening to help {by}" if by else "not shown to help by itself"
 
 
 def table(advice: Advice, objectives: Sequence[str]) -> tuple[list[str], list[list[str]]]:
@@ -428,100 +392,7 @@ def _effects(point: Point, objectives: Sequence[str]) -> str:
     return ", ".join(f"{name} {effect_words(each)}" for name, each in both)
 
 
-def require_known(name: str, task: Task | None) -> None:
-    """Raise `UsageError` for a name of which neither we nor the advice know anything."""
-    own = {each.name for each in task.space.dimensions} | set(task.space.left_out) if task else set[str]()
-    known = {*known_settings(), *own}
-    if name not in known:
-        raise unknown_setting(name, known)
-
-
-def explain(name: str, task: Task | None, advice: Advice | None, objectives: Sequence[str] = ()) -> str:
-    """What is known of a setting, and what an advice found of it; see `require_known`."""
-    if task and name in task.space.left_out and name not in known_settings():
-        return f"{name}: not tried: {task.space.left_out[name]}\n"
-    setting = setting_in(task, name) if task else known_settings()[name]
-    lines = [f"{name}: {setting.reason or 'no reason is known'}", f"takes effect by {setting.apply}"]
-    levels = f"{setting.low} to {setting.high}" if setting.low else ", ".join(setting.levels)
-    lines.append(f"default {setting.default}; tried: {levels}")
-    if setting.rule:
-        lines.append(f"rule of thumb: {setting.rule}")
-    if setting.risks:
-        lines.append(f"risk ({setting.risk}): {setting.risks}")
-    if task and name in task.space.left_out:
-        lines.append(f"not tried: {task.space.left_out[name]}")
-    if task and advice:
-        lines += _found(name, task, advice, objectives)
-    return "\n".join([*lines, f"manual: {setting.manual}"]) + "\n"
-
-
-def _found(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> Iterator[str]:
-    by = [f" by {each}" if task.others else "" for each in objectives]
-    screened = {each.objective: each for each in advice.screened if each.name == name}
-    for at, each in screened.items():
-        yield f"screening{by[at]}: {screened_words(each)}: {each.standing}"
-    for each in advice.known:
-        if each.name == name and each not in screened.values():
-            yield f"since then: {screened_words(each)}: {each.standing}"
-    for line in advice.lines:
-        if line.name == name:
-            yield f"{line.name} = {line.value}: {'kept' if line.kept else 'removed'}; {without(line)}"
-            yield from costs(line)
-    for point in points_with(name, task, advice):
-        said = line_words(task, point, name, objectives)
-        yield f"point {point.label}: {name} = {point.configuration.values[name]}: {said}"
-        yield from (f"  {each}" for each in costs_in_point(name, task, point))
-
-
-def known_values(name: str) -> dict[str, Any]:
-    setting = known_settings()[name]
-    return {
-        "name": name, "default": setting.default, "low": setting.low or None, "high": setting.high or None,
-        "levels": list(setting.levels), "rule_of_thumb": setting.rule or None, "risk": setting.risk.value,
-        "risks": setting.risks or None, "reason": setting.reason or None, "applies_by": setting.apply,
-        "manual": setting.manual,
-    }  # fmt: skip
-
-
-def values_of_setting(name: str, task: Task, advice: Advice, objectives: Sequence[str]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "not_tried": task.space.left_out.get(name),
-        "known": [screened_values(each, objectives) for each in advice.known if each.name == name],
-        "lines": [
-            {
-                "value": each.value, "kept": each.kept,
-                "without": robust.compared_values(each.without) if each.without else None,
-                "costs": list(each.without.costs) if each.without else [],
-            }
-            for each in advice.lines
-            if each.name == name
-        ] + [
-            {
-                "point": point.label, "value": point.configuration.values[name],
-                **line_values(task, point, name, objectives),
-            }
-            for point in points_with(name, task, advice)
-        ],
-    }  # fmt: skip
-
-
-def points_with(name: str, task: Task, advice: Advice) -> tuple[Point, ...]:
-    """All points that the search proposed and that have a line of a setting, whether they are to choose from or not."""
-    start = task.space.start
-    return tuple(each for each in advice.points if each.searched and name in each.configuration.changes_from(start))
-
-
 def costs(line: Line) -> Iterator[str]:
     """Which costs moved surely when the line was left out: why it may help, and no proof. At most one sentence."""
     if line.without is not None and line.without.costs:
         yield f"without it: {'; '.join(line.without.costs)}"
-
-
-def costs_in_point(name: str, task: Task, point: Point) -> Iterator[str]:
-    """The same of a line of a point; where it is the only line they are those of its point."""
-    alone = len(point.configuration.changes_from(task.space.start)) == 1
-    if alone and point.costs:
-        yield f"against the start: {'; '.join(point.costs)}"
-    elif point.line_costs.get(name):
-        yield f"without it: {'; '.join(point.line_costs[name])}"

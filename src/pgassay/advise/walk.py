@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import log
 
-from pgassay.advise import budget, front, lines, robust, screening, screenings
+from pgassay.advise import budget, front, lines, screening, screenings
 from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.lines import Level
 from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, answered, proved
-from pgassay.advise.robust import Tried
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
 from pgassay.advise.smoothing import (
@@ -51,8 +50,6 @@ from pgassay.advise.task import (
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.words import counted
 
-ELSEWHERE = "elsewhere"
-"""The name of the study at other loads."""
 WHOLE = "whole"
 """The study of a best configuration of which no line was shown to help: what all of them together do."""
 SLOWER = 1.1
@@ -81,13 +78,10 @@ class Advice:
     recommended: Configuration | None = None
     proof: Mapping[str, Compared] = field(default_factory=dict)
     """`start`, `default` and `rule of thumb` against `recommended`."""
-    robust: tuple[Tried, ...] = ()
-    """What is left of it at other loads; only what was confirmed is tried there."""
     idle: Mapping[str, str] = field(default_factory=dict)
     """Lines of the best configuration of which too little was expected to put them to the proof."""
     in_and_out: tuple[Screened, ...] = ()
-    """Effects of lines that the screening had not shown to help, each in or out along with the others, and of settings
-    that it could not see."""
+    """Effects of lines that the screening had not shown to help, each in or out along with the others."""
     study: str = CONFIRMATION
     """The name of the study whose page has the answer."""
     kept: tuple[LimitChance, ...] = ()
@@ -223,10 +217,10 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
         gain = gain if process is None else process.gains(earned)[0]
         candidate = proved(task, earned, why, laboratory, tell, given_s)
         trial_s = task.trial_s([each.name for each in found.space.dimensions])
-        given_s += task.amounts.restoration_s + budget.unsearched_s(task.amounts, found.space.size, trial_s)
+        given_s += budget.unsearched_s(task.amounts, found.space.size, trial_s)
         proof, outdone = answered(task, candidate, laboratory, tell, given_s)
     known = {each.name for each in levels} | {each.name for each in proof.lines}
-    advice = replace(
+    return replace(
         nothing,
         lines=(*proof.lines, *lines.unearned(best, earned, start, tried, known)),
         best=best,
@@ -241,9 +235,6 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
         levels=tuple(levels),
         outdone=outdone,
     )
-    if not advice.confirmed or advice.recommended is None:
-        return advice
-    return replace(advice, robust=_elsewhere(task, advice.recommended, laboratory, tell))
 
 
 def _whole(
@@ -281,18 +272,6 @@ def _finalist(
         known = {each: one.effect.estimate for each, one in found.items() if one.effect.estimate > 0}
         best = max(known, key=lambda each: sign * log(known[each]), default=best)
     return best, gains[best]
-
-
-def _elsewhere(task: Task, final: Configuration, laboratory: Laboratory, tell: Tell) -> tuple[Tried, ...]:
-    """What is recommended against the start and the default at every condition at which all of them may be run."""
-    start, default = task.space.start, task.space.default
-    arms = {robust.START: start} if default in (start, final) else {robust.START: start, robust.DEFAULT: default}
-    run, kept_out = robust.possible(task.conditions, (final, *arms.values()), task.limits)
-    if not run:
-        return kept_out
-    tell(f"trying what is confirmed at {', '.join(each.name for each in run)}")
-    found = laboratory.elsewhere(ELSEWHERE, final, tuple(arms.values()), run, task.seed + 7, task.amounts.robust_s)
-    return (*robust.judged(run, found, arms), *kept_out)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A server's files into a capture: its data directory, whole by itself and checked.
 
-They come by pg_basebackup over the connection, from a base backup or a stopped server's directory (read only, never
-started in place), or from a program of the user's that restores one into a directory that we made. Links out of the
+They come by pg_basebackup over the connection, or from a base backup or a stopped server's directory (read only, never
+started in place). Links out of the
 directory (tablespaces, WAL) become directories in their place, so that a copy of it is a copy of all, and no server of
 ours writes through a link. What recovery and our private server need is `postgres.adoption`'s business; here it is only
 checked that it could.
@@ -10,20 +10,16 @@ What that will cost is said before: bytes, and room here.
 """
 
 import os
-import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 
-from pgassay import children, copying
-from pgassay.bench.places import Account
+from pgassay import copying
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.errors import CaptureError, hint_for
-from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.host.accounts import require_reach
 from pgassay.postgres import adoption, copied
 from pgassay.postgres.copied import Control
 from pgassay.postgres.find import Finder
@@ -96,35 +92,19 @@ _BACKING_UP = (
 
 FOLDER = "cluster"
 """Of the capture: the data directory."""
-BASEBACKUP, BACKUP, RESTORED = "basebackup", "backup", "restored"
-KINDS = (BASEBACKUP, BACKUP, RESTORED)
+BASEBACKUP, BACKUP = "basebackup", "backup"
+KINDS = (BASEBACKUP, BACKUP)
 SPREAD, FAST = "spread", "fast"
-PLACE = "%p"
 _TABLESPACES = "tablespaces"
 
 
 @dataclass(frozen=True)
 class FilesRequest:
-    """How the files come here: over the connection, from `directory`, or by `command`, in which `%p` is where to."""
+    """How the files come here: over the connection, or from `directory`."""
 
     kind: str
     directory: Path | None = None
-    command: tuple[str, ...] = ()
     checkpoint: str = SPREAD
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """A restore command as its words; raises `UsageError` for one that names no place, or that only a shell knows."""
-    words, why = children.words_of(text)
-    if not why and not any(PLACE in word for word in words):
-        why = f"{PLACE}, the directory to fill, is not in it"
-    if why:
-        raise UsageError(
-            f'--restore-command "{text}" cannot be run: {why}',
-            "it is a program with its words, not a shell's: --restore-command \"pgbackrest --stanza=app --pg1-path=%p"
-            ' restore"; what needs a shell goes into a script of your own',
-        )
-    return words
 
 
 def installation_for(major: int, finder: Finder, bindir: Path | None = None) -> LocalInstallation:
@@ -163,8 +143,6 @@ def fetch(
     target, programs = folder / FOLDER, _programs(found)
     if request.directory is not None:
         _copy(request.directory, target, programs)
-    elif request.command:
-        _restore(request.command, target, found)
     else:
         words = command(found.bindir / "pg_basebackup", parameters, target, request.checkpoint)
         for number, place in enumerate(places):
@@ -263,39 +241,6 @@ def _led_to(link: Path, cluster: Directory) -> Directory:
             "a server's WAL and tablespaces have its own owner",
         )
     return found
-
-
-def _restore(words: Sequence[str], target: Path, found: LocalInstallation) -> None:
-    """Run the user's program, without a shell and under the servers' account, on an empty directory of that account."""
-    target.mkdir(mode=0o700)
-    with Directory.open(target) as made:
-        made.give_self(found.account.owner)
-    with _opened_to(found.account, target.parent):
-        done = found.runner.run([word.replace(PLACE, str(target)) for word in words])
-    if done.status:
-        lines = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-        said = " / ".join(lines[-3:]) or "it printed nothing"
-        raise CaptureError(f"{words[0]} ended with status {done.status}: {said}")
-    if not any(target.iterdir()):
-        raise CaptureError(
-            f"{words[0]} left the directory empty", "%p in the command is the directory that it has to fill"
-        )
-
-
-@contextmanager
-def _opened_to(account: Account, folder: Path) -> Iterator[None]:
-    """Let the account enter a directory of ours meanwhile; raises `BenchError` where one above it is closed to it."""
-    if account.name is None:
-        yield
-        return
-    require_reach(folder.parent, account)
-    with Directory.open(folder) as ours:
-        before = os.fstat(ours.descriptor)
-        ours.give_self((before.st_uid, account.gid), 0o710)
-        try:
-            yield
-        finally:
-            ours.give_self((before.st_uid, before.st_gid), stat.S_IMODE(before.st_mode))
 
 
 def _make_whole(target: Path) -> None:

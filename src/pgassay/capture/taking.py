@@ -39,7 +39,6 @@ EXTENSION = "pg_stat_statements"
 _FILES = {
     physical.BASEBACKUP: reads.Read("every file", "the data of all databases, by pg_basebackup, after the load"),
     physical.BACKUP: reads.Read("the backup's files", "the data of all databases; nothing is written there"),
-    physical.RESTORED: reads.Read("your restore command", "the data of all databases, into a new directory here"),
 }
 
 

@@ -66,8 +66,6 @@ def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
 def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
     read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
     yield f"files: {read} are read; {room} are needed here, {free} are free"
-    if request.kind == physical.RESTORED:
-        yield "how fast your restore command is cannot be known before; the size is that of the server's databases now"
     if request.kind == physical.BASEBACKUP:
         said = f"spread over up to {duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
         yield (

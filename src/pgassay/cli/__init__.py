@@ -44,7 +44,7 @@ LISTED: Mapping[str, Mapping[str, str]] = {
         "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
         "check": "check a run's record for damage and doubtful trials",
         "export": "write a run's trials as CSV, JSON or Prometheus text",
-        "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, PostgresBench, CSV",
+        "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, BenchBase, CSV",
         "lint": "give reasons why a benchmark cannot support its claim",
     },
     "This machine, and other machines": {

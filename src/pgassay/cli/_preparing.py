@@ -12,7 +12,7 @@ from typing import Any
 from pgassay.bench.drive_counters import DriveCounters
 from pgassay.bench.running import Runner
 from pgassay.drive.block import device, kernel
-from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Erasure, Proof, prove_in
+from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Proof, prove_in
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import UsageError
 from pgassay.host import accounts
@@ -36,7 +36,7 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     if arguments.drive_writes < 1:
         raise UsageError(f"--drive-writes cannot be {arguments.drive_writes}", "give a whole number from 1 on")
     wanted = device.Preparation(
-        Erasure(arguments.erase),
+        arguments.discard,
         arguments.compressed_to,
         arguments.drive_writes,
         _proof_bytes(arguments),
@@ -48,7 +48,7 @@ def precondition(arguments: argparse.Namespace) -> Mapping[str, Any]:
     written = found.overwritten
     answer = {
         "device": str(path),
-        "erased": f"no: {found.not_erased}" if found.not_erased else "yes",
+        "discarded": f"no: {found.not_discarded}" if found.not_discarded else "yes",
         **_of_proof(found.proof, path, counters, f"device:{path}", _not_kept(path)),
         "drive_writes": written.written / max(1, kernel.size_bytes(path)),
         "write_amplification": written.amplification[-1] if written.amplification else None,

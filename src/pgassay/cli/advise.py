@@ -80,13 +80,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)"
     )
     parser.add_argument(
-        "--robust",
-        action=argparse.BooleanOptionalAction,
-        default=None,
-        help="try the advice at half and double the load and at twice the data (default: where the budget holds it; "
-        "quick: not)",
-    )
-    parser.add_argument(
         "--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)"
     )
     parser.add_argument(
@@ -94,9 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--resume", type=Path, metavar="RUN", help="go on with an advice that was cut short, or show it"
-    )
-    parser.add_argument(
-        "--explain", metavar="NAME", help="say what is known of a setting; with --resume what was found"
     )
     add_options(parser, "--pg-bindir", "--data-dir")
     add_owned_option(parser)
@@ -110,22 +100,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pgassay.advise import folder, text
+    from pgassay.advise import folder
     from pgassay.advise.search import require_optimiser
-    from pgassay.report.json_values import to_json
 
-    name = arguments.explain
-    if name and not arguments.resume:
-        text.require_known(name, None)
-        print(to_json(text.known_values(name)) if arguments.json else text.explain(name, None, None).rstrip("\n"))
-        return SUCCESS
     require_optimiser()
     if not arguments.resume:
         return _begin(arguments)
-    kept = folder.read(arguments.resume)
-    if name:
-        text.require_known(name, kept.task)
-    return _walk(arguments, arguments.resume.absolute(), kept)
+    return _walk(arguments, arguments.resume.absolute(), folder.read(arguments.resume))
 
 
 def _begin(arguments: argparse.Namespace) -> int:
@@ -205,7 +186,6 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         quantities.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
         tuple(own),
-        arguments.robust,
     )
     return request, (*left_out, *remarks)
 
@@ -243,12 +223,8 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
         return INTERRUPTED
-    objectives, name = kept.question.objectives, arguments.explain
-    if name and arguments.json:
-        print(to_json(text.values_of_setting(name, task, advice, objectives)))
-    elif name:
-        print(text.explain(name, task, advice, objectives), end="")
-    elif arguments.json:
+    objectives = kept.question.objectives
+    if arguments.json:
         print(to_json(values))
     elif arguments.quiet:
         print(text.headline(advice, objectives))
@@ -273,9 +249,6 @@ def _finished(
     for file, lines in text.auto_confs(task, advice, objectives).items():
         (path / file).write_text(lines, encoding="utf-8")
     values = text.values(task, advice, objectives, str(path))
-    if task.others:
-        names = [each.name for each in task.space.dimensions]
-        values["by_setting"] = {each: text.values_of_setting(each, task, advice, objectives) for each in names}
     (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
     return advice, values
 

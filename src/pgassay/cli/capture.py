@@ -22,8 +22,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
     kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; synthetic: from statistics; none"
     add("--data", metavar="KIND", help=kinds)
-    restore = "a program of yours that restores a base backup into the empty directory %%p: the server's files"
-    add("--restore-command", metavar="WORDS", help=restore)
     add(
         "--checkpoint",
         choices=("spread", "fast"),
@@ -116,11 +114,7 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     from pgassay.capture import physical
 
     text = arguments.data
-    if arguments.restore_command is not None:
-        if text is not None:
-            raise excluded("--restore-command", "--data")
-        server_files = physical.FilesRequest(physical.RESTORED, command=physical.words_of(arguments.restore_command))
-    elif text is not None and text.startswith(f"{physical.BACKUP}:"):
+    if text is not None and text.startswith(f"{physical.BACKUP}:"):
         server_files = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
         server_files = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
@@ -129,13 +123,12 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
     else:
         raise UsageError(
             f'--data cannot be "{text}"',
-            "it takes dump, synthetic, none, basebackup, or backup:DIR; --restore-command"
-            " fills a directory by a program of yours",
+            "it takes dump, synthetic, none, basebackup, or backup:DIR, into which your own program restores",
         )
     if arguments.no_literals:
-        option = "--restore-command" if text is None else f"--data {text}"
         raise UsageError(
-            f"--no-literals and {option} exclude each other: the server's files hold every value, of all databases",
+            f"--no-literals and --data {text} exclude each other: the server's files hold every value, of all"
+            " databases",
             "--data synthetic captures no value of yours",
         )
     return server_files.kind, server_files

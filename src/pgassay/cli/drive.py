@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
-_ERASURES = ("discard", "format", "crypto", "sanitize", "none")
 
 BLOCKS = 5
 """The least of which a study makes a verdict; each brings a load of its own."""
@@ -85,21 +84,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     destroy = actions.add_parser("destroy", help="unmount and remove drives with all that is on them")
     destroy.set_defaults(do=_destroy)
     destroy.add_argument("name", nargs="+", metavar="NAME")
-    record = actions.add_parser("record", help="record what is written to a drive, for pgassay drive simulate --trace")
+    record = actions.add_parser(
+        "record", help="record what is written to an emulated drive, for drive simulate --trace"
+    )
     record.set_defaults(do=_record)
-    record.add_argument("name", metavar="NAME", help="a drive of yours, or any block device by its path")
+    record.add_argument("name", metavar="NAME", help="an emulated drive of yours")
     record.add_argument("--output", type=Path, required=True, metavar="FILE", help="the trace, a new file")
     record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
-    record.add_argument("--codec", default="zstd-1", metavar="CODEC", help="for images and devices; default: zstd-1")
     prepare = actions.add_parser(
         "precondition", help="write a real device over until its write amplification settles, and prove its counters"
     )
     prepare.add_argument("name", metavar="/dev/NAME", help="a device with nothing on it that pgassay did not make")
     prepare.add_argument("--i-own", metavar="/dev/NAME", help="its name again: allow pgassay to overwrite it")
-    prepare.add_argument(
-        "--erase", choices=_ERASURES, default=_ERASURES[0], metavar="HOW",
-        help=f"first give up its contents: {', '.join(_ERASURES)} (the middle three by nvme-cli); default: discard",
-    )  # fmt: skip
+    prepare.add_argument("--no-discard", dest="discard", action="store_false", help="do not discard its contents first")
     prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
     prepare.add_argument(
@@ -219,27 +216,27 @@ def _ask(arguments: argparse.Namespace) -> int:
 
 
 def _record(arguments: argparse.Namespace) -> int:
-    from pgassay.drive.block import recording
-    from pgassay.drive.options import CODEC
+    """The drive's program writes the trace, each block with the size that it compressed to."""
     from pgassay.study.units import parse_time_s
 
     length_s = None if arguments.duration is None else parse_time_s(arguments.duration)
-    codec = CODEC.canonical("--codec", arguments.codec)
-    output = arguments.output.absolute()
-    drive = None if arguments.name.startswith("/dev/") else _found(arguments)
-
-    def wait() -> None:
+    output, drive = arguments.output.absolute(), _found(arguments)
+    if not drive.emulated:
+        raise UsageError(f'"{arguments.name}" is no emulated drive, and no other records what it is sent')
+    if output.exists():
+        raise UsageError(f'"{output}" already exists', "choose another file name")
+    if not output.parent.is_dir():
+        raise UsageError(f'"{output.parent}" is not a directory', "choose a file in a directory that exists")
+    drive.ask("record", path=str(output))
+    try:
         print(f"recording {arguments.name}{'' if length_s else ' until Ctrl-C'}", file=sys.stderr, flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             time.sleep(length_s if length_s is not None else _FOR_EVER_S)
-
-    if drive is not None and drive.emulated:
-        made = recording.record_emulated(drive.ask, output, wait)
-    else:
-        device = Path(arguments.name) if drive is None else drive.device
-        made = recording.record_device(device, output, codec, wait)
-    answer = {"trace": str(made.path), "records": made.records, "written_blocks": made.written_blocks}
-    return _answer(arguments, answer)
+    finally:
+        ended = drive.ask("record", path=None).get("ended")
+    made: Mapping[str, Any] = ended if isinstance(ended, Mapping) else {}
+    counted = {name: int(made.get(name, 0)) for name in ("records", "written_blocks")}
+    return _answer(arguments, {"trace": str(output), **counted})
 
 
 def _prepare_or_prove(arguments: argparse.Namespace) -> int:

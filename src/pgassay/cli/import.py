@@ -1,7 +1,7 @@
 """`pgassay import FILE…`: others' results as a run directory, so that they get the same analysis and report.
 
-pgbench's outputs and logs, sysbench's outputs, HammerDB's and BenchBase's results, PostgresBench's JSON, or a table
-with named columns. The dispatcher imports this module by its name, so a keyword for a name does no harm.
+pgbench's outputs and logs, sysbench's outputs, HammerDB's and BenchBase's results, or a table with named
+columns. The dispatcher imports this module by its name, so a keyword for a name does no harm.
 """
 # ruff: noqa: N999
 

@@ -21,7 +21,6 @@ from pgassay.errors import UsageError
 from pgassay.importing.benchbase import BenchBaseReader
 from pgassay.importing.hammerdb import HammerDbReader
 from pgassay.importing.pgbench import PgbenchReader
-from pgassay.importing.postgresbench import PostgresBenchReader
 from pgassay.importing.reader import (
     FILE,
     FOLDER,
@@ -50,7 +49,6 @@ READERS: tuple[Reader, ...] = (
     PgbenchReader(),
     SysbenchReader(),
     HammerDbReader(),
-    PostgresBenchReader(),
     BenchBaseReader(),
 )
 """The readers that recognise their files by what only their program writes."""
@@ -188,9 +186,11 @@ def read_files(paths: Sequence[Path], options: Options, *, compared: bool) -> tu
         raise UsageError(
             "there is no run to import", first_reasons(reasons) or "name files or folders with results in them"
         )
+    reading, given = replace(reading, runs=runs), options.roles
     repetition = next((name for name in REPETITION if options.pattern and name in options.pattern.names), "")
-    reading = replace(reading, runs=runs, repetition=reading.repetition or repetition)
-    roles, remarks = settle_roles(reading, options.roles, options.named, needed=compared)
+    if repetition and not given.block and repetition not in given.fields:
+        given = replace(given, block=repetition)
+    roles, remarks = settle_roles(reading, given, options.named, needed=compared)
     unusable = [error.message for error in registry.broken]
     return replace(reading, remarks=(*reading.remarks, *remarks, *unusable)), roles
 
@@ -286,7 +286,7 @@ def _read(
         fields |= fields_of_path(path, options.pattern, options.given)  # these overrule what the file itself says
         runs = tuple(replace(run, fields={**run.fields, **fields}) for run in found.runs)
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
-        yield replace(found, runs=runs, suggested=own, conditions=reader.conditions)
+        yield replace(found, runs=runs, suggested=own)
 
 
 def _nothing(place: str, reason: str) -> Reading:

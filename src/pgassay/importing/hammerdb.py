@@ -1,4 +1,4 @@
-"""HammerDB's jobs (hammer.DB, an SQLite file), its text log, its job reports, and its transaction counter.
+"""HammerDB's jobs (hammer.DB, an SQLite file), its text log, and its job reports.
 
 The result is what the monitoring virtual user printed.
 
@@ -15,8 +15,7 @@ of `system` the machine, `response_times.rows` and `transaction_count.series`. W
 of lines, read as a log.
 
 The transaction counter counts from the start of the virtual users to the last one's end: what stands in ramp-up and
-after the timed minutes is no course of the run. `hdbtcount.log` has no result, so it belongs to the one log of its
-folder.
+after the timed minutes is no course of the run.
 """
 
 import re
@@ -80,8 +79,6 @@ _MARKS = (
     Mark(re.compile(rf"(?:Vuser {WHOLE}:)?TEST RESULT")),
 )
 REPORT = "hammerdb-job-report-v1"
-_COUNTER = "Hammerdb Transaction Counter Log @"
-_COUNTED = re.compile(rf"({WHOLE}) .+ tpm @ \w+ (\w+ +{WHOLE} [\d:]+) \S+ ({WHOLE})")
 _STEPS_MOST = 200_000_000
 """Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
 _JOBS_MOST = 100_000
@@ -106,33 +103,18 @@ class HammerDbReader(Reader):
         *("vacuum", "partition", "async_scale", "async_client", "rampup", "duration", "machine", "server_version"),
         *("version", FOLDER, FILE),
     )
-    reads_together = True
 
     def recognises(self, file: ForeignFile, options: Options) -> bool:
-        if file.head.startswith(MAGIC) or file.first_lines.startswith(_COUNTER):
-            return True
-        return _is_report(file) or _LINE.search(file.text) is not None
+        return file.head.startswith(MAGIC) or _is_report(file) or _LINE.search(file.text) is not None
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        counters = [file for file in files if file.first_lines.startswith(_COUNTER)]
-        others = [file for file in files if file not in counters]
-        taken: list[ForeignFile] = []
-        for file in others:
+        for file in files:
             if file.head.startswith(MAGIC):
                 yield file.path, read_hammerdb(file.path)
             elif _is_report(file):
                 yield file.path, read_report(str(file.path), file.text)
             else:
-                found = read_log(str(file.path), file.text)
-                near = [each for each in counters if each.path.parent == file.path.parent]
-                alone = sum(other.path.parent == file.path.parent for other in others) == 1
-                if isinstance(found, Reading) and len(found.runs) == 1 and len(near) == 1 and alone:
-                    taken += near
-                    found = replace(found, runs=(_with_counter(found.runs[0], near[0].text),))
-                yield file.path, found
-        for file in counters:
-            if file not in taken:
-                yield file.path, "is HammerDB's transaction counter, which belongs to one log of one run in its folder"
+                yield file.path, read_log(str(file.path), file.text)
 
 
 def _is_report(file: ForeignFile) -> bool:
@@ -219,22 +201,6 @@ def _course(points: Iterable[tuple[object, object]], rampup: float | None, minut
         if value is not None and 0.0 < offset_s <= 60.0 * minutes:
             found.append((offset_s, value / 60.0))
     return rates("HammerDB", found)
-
-
-def _with_counter(run: ForeignRun, text: str) -> ForeignRun:
-    """The run with its transaction counter; one that was appended to another run's has two heads, and is not read."""
-    if text.count(_COUNTER) > 1:
-        return run
-    counted = [(_moment(f"{found[2]} {found[3]}"), found[1]) for found in _COUNTED.finditer(text)]
-    rampup = _number(run.fields.get("rampup"))
-    return replace(run, series=_course(counted, rampup, None if run.planned_s is None else run.planned_s / 60.0))
-
-
-def _moment(text: str) -> str:
-    try:
-        return datetime.strptime(text, "%b %d %H:%M:%S %Y").isoformat()
-    except ValueError:
-        return ""
 
 
 def read_log(place: str, text: str) -> Reading | str:

@@ -30,7 +30,6 @@ from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 
 ABORTED = "aborted"
-FAILED_TRANSACTIONS = "failed_transactions"
 FOLDER = "folder"
 """The field that holds the folder of a file, where several files are read."""
 FILE = "file"
@@ -84,10 +83,9 @@ class LeftOut:
 class Reading:
     """All that was read. `kind` names the format; the first of `responses` is the primary.
 
-    `suggested` are the fields that name a treatment when no option does, the best first; `conditions` those that say
-    what was asked of a system, across which systems are not compared; `columns` those that may be settings or results.
-    `repetition` is the field that numbers the runs of a treatment; `ordered` says that
-    the runs stand in the order in which they ran; `remarks` what a reader of the results must know.
+    `suggested` are the fields that name a treatment when no option does, the best first; `columns` those that may be
+    settings or results. `ordered` says that the runs stand in the order in which they ran; `remarks` what a reader of
+    the results must know.
     """
 
     kind: str
@@ -95,9 +93,7 @@ class Reading:
     responses: tuple[Response, ...]
     left_out: tuple[LeftOut, ...] = ()
     suggested: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
-    repetition: str = ""
     ordered: bool = False
     remarks: tuple[str, ...] = field(default=())
 
@@ -113,9 +109,7 @@ def combine(readings: Iterable[Reading]) -> Reading:
         responses=tuple({each.name: each for reading in found for each in reading.responses}.values()),
         left_out=tuple(each for reading in found for each in reading.left_out),
         suggested=tuple(dict.fromkeys(name for reading in found for name in reading.suggested)),
-        conditions=tuple(dict.fromkeys(name for reading in found for name in reading.conditions)),
         columns=tuple(dict.fromkeys(name for reading in found for name in reading.columns)),
-        repetition=next((reading.repetition for reading in found if reading.repetition), ""),
         ordered=not several and any(reading.ordered for reading in found),
         remarks=tuple(dict.fromkeys(remark for reading in found for remark in reading.remarks)),
     )
@@ -289,8 +283,6 @@ def settle_roles(
     is not there, and where nothing at all tells treatments apart although it is `needed`.
     """
     known = {name for run in reading.runs for name in run.fields}
-    if not roles.block and reading.repetition and reading.repetition not in roles.fields:
-        roles = replace(roles, block=reading.repetition)
     for name in roles.fields:
         if name not in known and name not in (use.field for use in roles.value):
             raise UsageError(f'the source has no field "{name}"', f"it has: {', '.join(sorted(known)) or 'none'}")
@@ -300,10 +292,7 @@ def settle_roles(
         roles = replace(roles, treatment=(*roles.treatment, *(Use(name, name) for name in own)))
         return _with_conditions(roles, reading, of_path=bool(own))
     free = [name for name in reading.suggested if name not in taken]
-    asked = [name for name in reading.conditions if name not in taken]
-    chosen = _differing(free, reading.runs)
-    if not chosen:
-        chosen = _differing(asked, reading.runs) or free[:1]
+    chosen = _differing(free, reading.runs) or free[:1]
     if not chosen and needed:
         left = sorted(known - {use.field for use in roles.value})
         raise UsageError(
@@ -352,7 +341,7 @@ def _with_conditions(roles: Roles, reading: Reading, *, of_path: bool = False) -
 
     `of_path` says that options took the path apart, so that what is left of it numbers repetitions.
     """
-    known = [name for name in (*reading.suggested, *reading.conditions) if name != FOLDER]
+    known = [name for name in reading.suggested if name != FOLDER]
     if of_path:
         known = [name for name in known if name not in _OF_PATH]
     found: list[str] = []
@@ -482,15 +471,13 @@ class Reader(ABC):
     """One origin of results.
 
     `name` is what messages and records call it. `suggested` are the fields that tell treatments apart when the user
-    names none, the best first; `conditions` those that are conditions as soon as one of `suggested` differs. The two
-    must hold every setting that a run names: runs that differ in one are no repetitions. `reads_together` says that
-    several files may be one run (an output and its log): such files are read last, all at once; all others one at a
-    time.
+    names none, the best first; they must hold every setting that a run names: runs that differ in one are no
+    repetitions. `reads_together` says that several files may be one run (an output and its log): such files are read
+    last, all at once; all others one at a time.
     """
 
     name: str
     suggested: tuple[str, ...] = ()
-    conditions: tuple[str, ...] = ()
     reads_together: bool = False
 
     @abstractmethod

@@ -1,8 +1,7 @@
 """The house style of figures: sizes, axes, labels, legends, and the forms of chart that several sections draw.
 
-Labels stand next to what they name, inside the plot, so that a figure fits a telephone as well as a projector; legends
-are for what has too many names. Every figure works without colour (the palette is in `colours`). Nothing is cut, and
-nothing is said twice. Altair takes a second to import, so sections import this module only to draw.
+Every figure works without colour (the palette is in `colours`). Nothing is cut, and nothing is said twice. Altair
+takes a second to import, so sections import this module only to draw.
 
 A forest has effects below each other, each with its interval, around the line of no difference. Label, bar and number
 of a row are on one height. What says nothing is not drawn: neither an interval that leaves anything possible, nor the
@@ -12,7 +11,6 @@ part of a bar that would hide all others.
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, inf
 from statistics import median
 from typing import Any
@@ -46,14 +44,10 @@ _BETWEEN = 14
 """Pixels between two labels of an axis at least."""
 _NUMBERS = alt.NumberLocale(decimal=".", thousands=",", grouping=[3], currency=["", ""], minus="-")
 """A minus sign as in the tables, so that a page writes its numbers in one way."""
-LINE, _AIR = 15, 10
-"""Pixels of a line of text, and between two rows."""
+LINE = 15
+"""Pixels of a line of text."""
 DOTS_MAX = 2000
 """Trials beyond which no figure has a dot for each: they would hide each other and make a page of many megabytes."""
-LABELLED_MAX = 8
-"""Lines that have their names next to them; more have a legend."""
-LABEL_LETTERS_MAX = 18
-"""Of a name next to a line; longer ones go to a legend."""
 ALL_TREATMENTS = "median of all treatments"
 
 
@@ -107,11 +101,11 @@ def wrapped(text: str, length: float) -> Title:
     return lines if len(lines) > 1 else text
 
 
-def wrapping(names: Sequence[str]) -> str | None:
-    """An expression that lays names of panels in lines that fit the narrowest page; None where all fit."""
-    if all(len(name) <= LETTERS for name in names):
+def wrapping(names: Sequence[str], letters: int = LETTERS) -> str | None:
+    """An expression that lays names in lines, by default such that fit the narrowest page; None where all fit."""
+    if all(len(name) <= letters for name in names):
         return None
-    lines = {name: textwrap.wrap(name, LETTERS) for name in names}
+    lines = {name: textwrap.wrap(name, letters) for name in names}
     return f"{json.dumps(drawable(lines))}[datum.label]"
 
 
@@ -182,75 +176,14 @@ def of_kind(kind: str) -> alt.Chart:
     return alt.Chart().transform_filter(f"datum.kind == {json.dumps(drawable(kind))}")
 
 
-@dataclass(frozen=True)
-class LabelledRow:
-    """Where a row lies, in pixels from the top: its label (in lines), the text at its right, and its marks' middle."""
-
-    label: str
-    label_y: float
-    text_y: float
-    mark_y: float
-
-
-def labelled_rows(texts: Mapping[str, str], mark: float) -> tuple[Mapping[str, LabelledRow], float]:
-    """A row for each label with marks `mark` pixels high below it, and the height of all.
-
-    The longest text of a row stands at the right of the label's last line if both fit, else below it.
-    """
-    found: dict[str, LabelledRow] = {}
-    top = 0.0
-    for label, text in texts.items():
-        lines = textwrap.wrap(label, LETTERS) or [""]
-        fits = len(lines[-1]) + len(text) + 3 <= LETTERS
-        bottom = top + LINE * (len(lines) if fits or not text else len(lines) + 1)
-        found[label] = LabelledRow("\n".join(lines), top, bottom - LINE, bottom + mark / 2)
-        top = bottom + mark + _AIR
-    return found, top
-
-
 def down(field: str, height: float) -> Any:
-    """The vertical axis of labelled rows: pixels from the top, not shown."""
+    """A vertical axis of pixels from the top, not shown."""
     return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False))
 
 
 def right(names: Sequence[str]) -> Any:
     """The right edge of each panel of these names, also when a page has changed its width."""
     return alt.value(alt.ExprRef("child_width" if len(names) > 1 else "width"))
-
-
-def row_texts(chart: alt.Chart, height: float, names: Sequence[str] = ()) -> list[Any]:
-    """The layers of labels at the left and texts at the right: `_label` at `_label_y` and `text` at `_text_y`."""
-    label = chart.mark_text(align="left", baseline="top", lineBreak="\n", lineHeight=LINE)
-    text = chart.mark_text(align="right", baseline="top")
-    return [
-        label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N"),
-        text.encode(x=right(names), y=down("_text_y", height), text="text:N"),
-    ]
-
-
-def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
-    """Places at least `gap` apart between `low` and `high`, in the order of `wanted` and as near to it as can be.
-
-    Neighbours that are too near move apart by the same (pool adjacent violators); where there is no room for all, they
-    are spread over all of it.
-    """
-    count = len(wanted)
-    if count == 0:
-        return []
-    gap = min(gap, (high - low) / max(1, count - 1))
-    order = sorted(range(count), key=lambda place: wanted[place])
-    # Without their gaps, places need only be in order: each pool is a mean with its size.
-    pools: list[tuple[float, int]] = []
-    for rank, place in enumerate(order):
-        pools.append((wanted[place] - rank * gap, 1))
-        while len(pools) > 1 and pools[-2][0] > pools[-1][0]:
-            (last, many), (before, few) = pools.pop(), pools.pop()
-            pools.append(((last * many + before * few) / (many + few), many + few))
-    level = [min(max(mean, low), high - (count - 1) * gap) for mean, size in pools for _ in range(size)]
-    found = [0.0] * count
-    for rank, place in enumerate(order):
-        found[place] = level[rank] + rank * gap
-    return found
 
 
 def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float]:
@@ -261,30 +194,6 @@ def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float
         return min(0.0, least), most * 1.05 if most > 0.0 else 1.0
     air = 0.06 * (most - least) or 0.05 * abs(most) or 1.0
     return least - air, most + air
-
-
-def named_inline(names: Sequence[str]) -> bool:
-    """Do these lines have their names next to them, rather than in a legend?"""
-    labels = short_labels(names)[1].values()
-    return len(names) <= LABELLED_MAX and all(len(label) <= LABEL_LETTERS_MAX for label in labels)
-
-
-def end_labels(ends: Mapping[str, float], domain: tuple[float, float], height: float) -> list[dict[str, Any]]:
-    """Rows of kind `label` for names next to the right ends of lines: `treatment`, `name` and `_at` on the axis."""
-    low, high = domain
-    pixel = (high - low) / height
-    places = spread(list(ends.values()), (LINE - 1) * pixel, low, high)
-    labels = short_labels(list(ends))[1]
-    return [
-        {"kind": "label", "treatment": name, "name": labels[name], "_at": place}
-        for name, place in zip(ends, places, strict=True)
-    ]
-
-
-def end_texts(y: Any, names: Sequence[str] = ()) -> Any:
-    """The layer of `end_labels` in the panels of these names; `y` is the axis of `_at`."""
-    texts = of_kind("label").mark_text(align="left", dx=8)
-    return texts.encode(x=right(names), y=y, text="name:N")
 
 
 def colour(treatments: tuple[str, ...], title: str = "treatment", *, legend: bool = True) -> Any:
@@ -347,13 +256,6 @@ def medians(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
     for row in rows:
         grouped.setdefault((row["treatment"], row["condition"]), []).append(row["value"])
     return {spot: median(values) for spot, values in grouped.items()}
-
-
-def longest(names: Sequence[str], shown: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """Each name with the longest of its texts, whatever the place."""
-    return {
-        name: max((text for (each, _), text in shown.items() if each == name), key=len, default="") for name in names
-    }
 
 
 def block_medians(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

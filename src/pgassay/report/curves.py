@@ -448,28 +448,22 @@ def drawing(findings: "Findings") -> Drawing | None:
     free = len(places) > 1
     ends = [row[each] for row in rows for each in ("value", "low", "high") if row[each] is not None]
     domain = charts.domain_of(ends, zero=True)
-    inline = not free and len(treatments) > 1 and charts.named_inline(treatments)
     scale = alt.Scale(zero=True) if free else alt.Scale(domain=domain, nice=False)
     y = alt.Y("low:Q", title=charts.wrapped(named, _HEIGHT), scale=scale)
-    drawn = [{**row, "kind": "point"} for row in rows]
-    if inline:
-        drawn += charts.end_labels({row["treatment"]: row["value"] for row in rows}, domain, _HEIGHT)
-    colours = charts.colour(treatments, legend=not inline)
+    colours = charts.colour(treatments)
     tooltip = [
         charts.tip("treatment:N"),
         charts.tip("at:Q" if numeric else "at:N", ", ".join(findings.study.covariates)),
     ]
     tooltip += [charts.tip(f"{each}:Q") for each in ("value", "low", "high", "blocks")]
-    bounded = charts.of_kind("point").transform_filter("isValid(datum.high)")
+    bounded = alt.Chart().transform_filter("isValid(datum.high)")
     band = bounded.mark_area(opacity=0.18) if numeric else bounded.mark_rule()
-    lines = charts.of_kind("point").mark_line(point=True)
+    lines = alt.Chart().mark_line(point=True)
     layers = [
         band.encode(x=x, color=colours, y=y, y2="high:Q"),
         lines.encode(x=x, color=colours, y=alt.Y("value:Q", scale=scale), tooltip=tooltip),
     ]
-    if inline:
-        layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale)))
-    chart = charts.layered(layers, drawn, _HEIGHT, "condition", places)
+    chart = charts.layered(layers, rows, _HEIGHT, "condition", places)
     return Drawing(
         f"{words.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}{charts.by(treatments)}",
         "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",

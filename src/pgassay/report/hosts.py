@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval
 from pgassay.report import words
-from pgassay.report.colours import INK, PALETTE
 from pgassay.report.provenance import facts, lasting
 from pgassay.report.section import (
     Block,
     Brief,
-    Drawing,
-    Figure,
     Folded,
     Part,
     Section,
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 KIND = "this kind of host"
-"""The row of a forest that the verdict is about."""
+"""The row that the verdict is about."""
 _KNOWN_FOLD = 2.0
 """Where the spread between hosts may be more than twofold, its interval tells nothing: two hosts allow anything."""
 
@@ -88,48 +85,6 @@ def _table(findings: "Findings", effects: Sequence[tuple["Effect", BetweenHosts]
     return Table(head, [*rows, [KIND, *kind]], "Effect by host", (note,), texts=True)
 
 
-def drawing(findings: "Findings") -> Drawing | None:
-    """A forest of hosts, a panel for each comparison; None without an interval."""
-    from pgassay.report.charts import forest
-
-    response = findings.primary
-    rows: list[dict[str, Any]] = []
-    for effect, found in _of_hosts(findings):
-        panel = effect.place.name
-        for host in found.hosts:
-            rows += _row(host.host, host.blocks, _shown(host, found, response), response, panel)
-        rows += _row(KIND, effect.blocks, (effect.estimate, effect.low, effect.high), response, panel)
-    if not rows:
-        return None
-    import altair as alt
-
-    order = list(dict.fromkeys(row["label"] for row in sorted(rows, key=lambda row: row["label"] == KIND)))
-    shades = alt.Color("shade:N", scale=alt.Scale(domain=["host", "kind"], range=[PALETTE[0], INK]), legend=None)
-    names = tuple(dict.fromkeys(row["panel"] for row in rows))
-    title = f"{response.title}, change against the baseline, %"
-    return Drawing(
-        "The effect on each host",
-        f"Lines: a host's own interval at 95 %, by the spread of blocks that hosts share; {KIND}: the verdict's, which "
-        "takes the differences between hosts into account.",
-        forest(rows, order, title, shades, field="panel", names=names),
-    )
-
-
-def _row(
-    label: str, blocks: int, values: tuple[float, float, float], response: Response, panel: str
-) -> list[dict[str, Any]]:
-    ratio = response.scale is Scale.RATIO
-    if not all(map(isfinite, values)):
-        return []
-    shown = [(value - 1) * 100 if ratio else value for value in values]
-    return [
-        {
-            "label": label, "estimate": shown[0], "low": shown[1], "high": shown[2], "blocks": blocks, "panel": panel,
-            "text": words.interval(*values, response.scale, response), "shade": "kind" if label == KIND else "host",
-        }
-    ]  # fmt: skip
-
-
 def _facts(fleet: Mapping[str, Any]) -> Iterator[Block]:
     """What is recorded of the hosts: what differs among them first."""
     leaves: dict[str, dict[str, str]] = {}
@@ -164,7 +119,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     said = tuple(_sentence(each, found, response) for each, found in effects)
     yield Brief(said[0])
     yield Sentences(said)
-    yield Figure("effects-by-host", lambda: drawing(findings))
     yield _table(findings, effects)
     fleet = findings.run.host.get("fleet")
     if isinstance(fleet, Mapping) and fleet:

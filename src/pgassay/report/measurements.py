@@ -63,12 +63,6 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
     values = [row[each] for row in rows for each in ("low", "high")]
     most = max(row["nines"] for row in rows)
     domain = (min(values) / 1.1, max(values) * 1.1)
-    inline = len(treatments) > 1 and charts.named_inline(treatments)
-    drawn = [{**row, "kind": "quantile"} for row in rows]
-    for place in places if inline else ():
-        ends = {row["treatment"]: log10(row["latency_ms"]) for row in rows if row["condition"] == place}
-        labels = charts.end_labels(ends, (log10(domain[0]), log10(domain[1])), _LATENCY_HEIGHT)
-        drawn += [{**label, "_at": 10 ** label["_at"], "condition": place} for label in labels]
     ticks = [each for each in _NINES if each <= most]
     named = " : ".join(f"abs(datum.value - {each}) < 0.01 ? '{name}'" for each, name in _NINES.items()) + " : ''"
     axis = alt.Axis(values=ticks, labelExpr=named, labelOverlap="greedy")
@@ -77,21 +71,19 @@ def latency_distribution(findings: "Findings") -> Drawing | str | None:
     )
     scale = alt.Scale(type="log", domain=domain, nice=False)
     y = alt.Y("latency_ms:Q", title="latency, ms", scale=scale, axis=alt.Axis(format="~g", tickCount=6))
-    shades = charts.colour(treatments, legend=len(treatments) > 1 and not inline)
+    shades = charts.colour(treatments)
     tips = [charts.tip("treatment:N"), charts.tip("share:N")]
     tips += [charts.tip(f"{each}:Q") for each in ("latency_ms", "low", "high", "trials")]
-    base = charts.of_kind("quantile")
+    base = alt.Chart()
     layers = [
         base.mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q", color=shades),
         base.mark_line(strokeWidth=2).encode(x=x, y=y, color=shades, tooltip=tips),
     ]
-    if inline:
-        layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale), places))
     return Drawing(
         f"Distribution of latency{charts.by(treatments)}",
         "Line: the median of the trials' quantiles; shaded: from the least to the greatest of the trials. Half of the "
         "transactions are left of 50 %. Secondary.",
-        charts.layered(layers, drawn, _LATENCY_HEIGHT, "condition", places),
+        charts.layered(layers, rows, _LATENCY_HEIGHT, "condition", places),
     )
 
 
@@ -118,8 +110,10 @@ def latency_rows(findings: "Findings") -> list[dict[str, Any]]:
     return [row for row in rows if row["low"] > 0.0]
 
 
-_HEIGHT, _BAND = 160, 36
+_HEIGHT, _BAND = 160, 60
 """Pixels of a panel over the blocks, and of a treatment with its dots."""
+_NAME_LETTERS = 24
+"""Of a line of a treatment's name next to its dots."""
 _DOTS = "Each dot is a trial, the first block on top; the bar is the median."
 _BLOCKS = "What moves all lines together is the machine; effects are taken inside each block, where it cancels."
 _MEDIANS = "The median of all treatments in each block: what moves it is the machine, and cancels in effects."
@@ -187,40 +181,35 @@ def _dots(
     x: Mapping[str, Any],
     shown: Mapping[tuple[str, str], str],
 ) -> Any:
-    """A dot a trial, one block below the other, and a bar at the median; the treatment's name above them."""
+    """A dot a trial, one block below the other in its treatment's row, and a bar at the median."""
     import altair as alt
 
     from pgassay.report import charts
 
-    blocks = max(row["block"] for row in rows)
-    band = _BAND if blocks > 1 else _BAND / 2
-    lines, height = charts.labelled_rows(charts.longest(treatments, shown), band)
-    drawn = [
-        {**row, "kind": "trial", "_y": lines[row["treatment"]].mark_y + band * ((row["block"] - 0.5) / blocks - 0.5)}
-        for row in rows
+    drawn = [{**row, "kind": "trial"} for row in rows]
+    drawn += [
+        {"kind": "median", "treatment": name, "condition": place, "value": value, "text": shown[name, place]}
+        for (name, place), value in charts.medians(rows).items()
     ]
-    for (name, place), value in charts.medians(rows).items():
-        line = lines[name]
-        drawn.append(
-            {
-                "kind": "median", "treatment": name, "condition": place, "value": value, "text": shown[name, place],
-                "_label": line.label, "_label_y": line.label_y, "_text_y": line.text_y, "_y": line.mark_y,
-            }
-        )  # fmt: skip
-    y = charts.down("_y", height)
+    expression = charts.wrapping(treatments, _NAME_LETTERS)
+    names: dict[str, Any] = {"labelExpr": expression} if expression else {}
+    axis = alt.Axis(labelOverlap=False, **names)
+    y = alt.Y("treatment:N", title=None, sort=list(treatments), axis=axis, scale=alt.Scale(padding=0.4))
     dots = charts.of_kind("trial").mark_circle(size=55, opacity=0.8)
-    bars = charts.of_kind("median").mark_tick(thickness=2, size=band + 2, color=INK, orient="vertical")
+    bars = charts.of_kind("median").mark_tick(thickness=2, size=_BAND - 18, color=INK, orient="vertical")
+    texts = charts.of_kind("median").mark_text(dy=-_BAND / 2, baseline="middle")
     layers = [
         dots.encode(
             x=alt.X("value:Q", **x),
             y=y,
+            yOffset=alt.YOffset("block:O"),
             color=charts.colour(treatments, legend=False),
             tooltip=[charts.tip(each) for each in ("treatment:N", "block:Q", "trial:Q", "value:Q")],
         ),
         bars.encode(x=alt.X("value:Q", **x), y=y),
-        *charts.row_texts(charts.of_kind("median"), height, places),
+        texts.encode(x=alt.X("value:Q", **x), y=y, text="text:N"),
     ]
-    return charts.layered(layers, drawn, height, "condition", places)
+    return charts.layered(layers, drawn, _BAND * len(treatments), "condition", places)
 
 
 def _over_blocks(findings: "Findings") -> Drawing | str | None:
@@ -236,29 +225,21 @@ def _over_blocks(findings: "Findings") -> Drawing | str | None:
     places = _places(findings.study)
     free = len(places) > 1 and charts.apart(rows, "condition")
     domain = charts.domain_of(row["value"] for row in rows)
-    named = len(treatments) > 1 and not free and charts.named_inline(treatments)
-    drawn = [{**row, "kind": "trial"} for row in rows]
-    for place in places if named else ():
-        here = [row for row in rows if row["condition"] == place]
-        ends = {row["treatment"]: row["value"] for row in sorted(here, key=lambda row: int(row["block"]))}
-        drawn += [{**label, "condition": place} for label in charts.end_labels(ends, domain, _HEIGHT)]
     scale = alt.Scale(zero=False) if free else alt.Scale(domain=domain, nice=False, zero=False)
     title = charts.wrapped(_axis_title(findings.trials, findings.primary), _HEIGHT)
     axis = _axis(findings.primary)
-    lines = charts.of_kind("trial").mark_line(point=alt.OverlayMarkDef(size=40))
+    lines = alt.Chart().mark_line(point=alt.OverlayMarkDef(size=40))
     blocks = alt.X("block:O", title="block (repetition)", axis=alt.Axis(labelAngle=0, grid=False))
     layers = [
         lines.encode(
             x=blocks,
             y=alt.Y("value:Q", scale=scale, title=title, axis=axis),
-            color=charts.colour(treatments, legend=not named),
+            color=charts.colour(treatments),
             shape=charts.shape(treatments),
             tooltip=[charts.tip(each) for each in ("treatment:N", "block:Q", "trial:Q", "value:Q")],
         )
     ]
-    if named:
-        layers.append(charts.end_texts(alt.Y("_at:Q", scale=scale), places))
-    chart = charts.layered(layers, drawn, _HEIGHT, "condition", places)
+    chart = charts.layered(layers, rows, _HEIGHT, "condition", places)
     name = f"{words.capital(findings.primary.title)} over the blocks{charts.by(treatments)}"
     return Drawing(name, caption, chart.resolve_scale(y="independent") if free else chart)
 

@@ -15,7 +15,7 @@ from pgassay.drive import attacher
 from pgassay.drive.block import daemon, device, kernel
 from pgassay.drive.block.device import Preparation, Prepared, prepare, require_ours, state_of
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import FILLING, OVERWRITING, PROVING, Erasure
+from pgassay.drive.block.preparation import FILLING, OVERWRITING, PROVING
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -30,7 +30,7 @@ from tests.noise import noise
 RUNNER = LocalRunner(choose())
 KERNEL = LinuxKernel(RUNNER)
 
-WANTED = Preparation(erase=Erasure.DISCARD, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB)
+WANTED = Preparation(discard=True, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB)
 
 
 def prepared(path: Path, wanted: Preparation = WANTED, tell: Callable[..., None] = nothing_told) -> Prepared:
@@ -136,9 +136,9 @@ def emulated(place: Path) -> Iterator[Callable[..., Path]]:
 @pytest.mark.parametrize(("kind", "role"), [("ssd", Role.NORMAL), ("csd", Role.COMPRESSING)])
 def test_an_emulated_drive_settles_and_shows_what_it_is(emulated: Callable[[str], Path], kind: str, role: Role) -> None:
     path = emulated(kind)
-    wanted = Preparation(erase=Erasure.DISCARD, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB)
+    wanted = Preparation(discard=True, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB)
     found = prepared(path, wanted)
-    assert (found.not_erased, found.proof.problem, found.proof.role) == ("", "", role)
+    assert (found.not_discarded, found.proof.problem, found.proof.role) == ("", "", role)
     assert found.overwritten.settled
     assert found.label == "pgassay-aged"
     assert state_of(path, RUNNER) == "preconditioned until write amplification settled"
@@ -151,9 +151,9 @@ def test_an_empty_file_system_that_is_trimmed_leaves_a_new_drive_and_says_so(emu
     path = emulated("ssd")
     counters = device.counters_of(path)
     assert counters is not None
-    wanted = Preparation(erase=Erasure.NONE, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB, trim=True)
+    wanted = Preparation(discard=False, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB, trim=True)
     found = prepared(path, wanted)
-    assert (found.not_erased, found.label) == ("not asked for", "pgassay-trimmed")
+    assert (found.not_discarded, found.label) == ("not asked for", "pgassay-trimmed")
     assert state_of(path, RUNNER) == ("trimmed while it was empty: nearly all of its flash is spare, as of a new drive")
     mapped = counters()["logical_bytes"]
     assert 0 < mapped < 16 * MIB, "of 64 MB that were all written"
@@ -166,7 +166,7 @@ def test_a_device_is_trimmed_when_its_data_are_in_place(emulated: Callable[..., 
     counters = device.counters_of(path)
     assert counters is not None
     (place / "data").mkdir()
-    prepared(path, Preparation(erase=Erasure.NONE, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB))
+    prepared(path, Preparation(discard=False, compressed_to=0.5, drive_writes=12, proof_bytes=16 * MIB))
     options = DriveOptions.from_levels({"data": f"device:{path}", "data.trim": "on"})
     drive = replace(
         local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(path)])
@@ -210,14 +210,6 @@ def test_a_device_that_cannot_be_trimmed_is_refused_untouched(
         replace(local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(loop)])).attach(
             options, place / "data", Needs()
         )
-    assert (place / "disk").read_bytes() == before
-
-
-@pytest.mark.system
-def test_a_loop_device_is_refused_a_secure_erase_untouched(loop: Path, place: Path) -> None:
-    before = (place / "disk").read_bytes()
-    with pytest.raises(UsageError, match="is no NVMe namespace"):
-        prepared(loop, Preparation(erase=Erasure.FORMAT, compressed_to=1.0, drive_writes=1, proof_bytes=16 * MIB))
     assert (place / "disk").read_bytes() == before
 
 

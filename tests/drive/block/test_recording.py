@@ -1,4 +1,4 @@
-"""Recording what a block device is sent: the kernel's lines, and real recordings of a loop device of our own."""
+"""Recording what an emulated drive is sent, and what is refused."""
 
 import json
 import subprocess
@@ -14,64 +14,11 @@ import pytest
 from pgassay._core import FlashTrace
 from pgassay.cli import main
 from pgassay.copying import sync_filesystem
-from pgassay.drive.block import recording
-from pgassay.errors import UsageError
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 from tests.noise import noise
 
-SAMPLE = Path(__file__).parents[2] / "samples" / "block_rq_issue.txt"
-"""mkfs.ext4, two files, fstrim: as `trace_pipe` gave it (Linux 6.18)."""
 NOISE = noise(4 << 20)
-
-
-def test_the_kernels_lines_become_requests() -> None:
-    lines = SAMPLE.read_text().splitlines()
-    found = list(recording.requests(lines))
-    assert Counter(each.operation for each in found) == {
-        "write": 24, "write-zeroes": 6, "trim": 4, "flush": 16, "read": 58,
-    }  # fmt: skip
-    whole = next(each for each in found if each.operation == "trim" and each.blocks > 1)
-    assert (whole.first_block, whole.blocks, whole.time_us) == (0, (128 << 20) // 4096, 12912_349801)
-
-
-@pytest.mark.parametrize(
-    ("line", "first", "blocks"),
-    [
-        ("x-1 [000] ..... 1.000001: block_rq_issue: 8,0 WSM 512 () 7 + 1 none,0,0 [x]", 0, 1),
-        ("x y-1 [000] ..... 1.000001: block_rq_issue: 8,0 W 1024 () 7 + 2 none,0,0 [x y]", 0, 2),
-        ("x-1 [000] ..... 1.000001: block_rq_issue: 8,0 W 4096 () 16 + 8 [x]", 2, 1),
-    ],
-)
-def test_sectors_are_rounded_outwards_to_blocks(line: str, first: int, blocks: int) -> None:
-    (found,) = recording.requests([line])
-    assert (found.operation, found.first_block, found.blocks) == ("write", first, blocks)
-
-
-def test_a_write_that_flushes_first_is_both_and_other_lines_are_none() -> None:
-    flushing = "x-1 [000] ..... 1.000001: block_rq_issue: 8,0 FWFS 4096 () 16 + 8 none,0,0 [x]"
-    others = ["# tracer: nop", "CPU:1 [LOST 5 EVENTS]", "", flushing]
-    assert [each.operation for each in recording.requests(others)] == ["flush", "write"]
-
-
-def test_what_a_sample_leaves_out_draws_from_it(tmp_path: Path) -> None:
-    file = tmp_path / "device"
-    file.write_bytes((noise(4096) + b"text" * 1024) * 64)
-    sizes = recording.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=32, seed=1)
-    assert len(sizes) == 128
-    assert 30 < np.count_nonzero(sizes == 4096) < 98
-    whole = recording.sizes_of(file, np.arange(128), "zstd-1", sample_blocks=128, seed=1)
-    assert (whole[::2] == 4096).all()
-    assert (whole[1::2] < 100).all()
-
-
-def test_no_recording_writes_over_another_or_begins_without_a_device(tmp_path: Path) -> None:
-    (tmp_path / "trace").touch()
-    for path in (tmp_path / "trace", tmp_path / "missing" / "trace"):
-        with pytest.raises(UsageError):
-            recording.record_device(Path("/dev/null"), path, "zstd-1", lambda: None)
-    with pytest.raises(UsageError, match="is not a block device"):
-        recording.record_device(Path("/dev/null"), tmp_path / "other", "zstd-1", lambda: None)
 
 
 @pytest.fixture
@@ -85,23 +32,12 @@ def pgassay(*words: str) -> str:
     return real.succeeded(sys.executable, "-m", "pgassay", *words)
 
 
-def require_events() -> None:
-    """Skip where the kernel or the container does not tell."""
-    real.require("image")
-    with open("/proc/filesystems", encoding="ascii") as file:  # noqa: PTH123
-        if "tracefs" not in file.read():
-            pytest.skip("tracing: this kernel has no tracefs")
-    if not recording.TRACEFS.is_dir():
-        pytest.skip(f"tracing: {recording.TRACEFS} is not there")
-
-
 @pytest.mark.system
-@pytest.mark.parametrize("kind", ["image", pytest.param("csd", marks=pytest.mark.slow)])
-def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    require_events() if kind == "image" else real.require(kind)
+@pytest.mark.slow
+def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real.require("csd")
     data, trace = ("--data-dir", str(place)), place / "trace"
-    before = set((recording.TRACEFS / "instances").glob("pgassay-*"))
-    made = ("drive", "create", "one", kind, "--capacity", "256MB", "--mount-options", "noatime,discard", *data)
+    made = ("drive", "create", "one", "csd", "--capacity", "256MB", "--mount-options", "noatime,discard", *data)
     point = Path(pgassay(*made).strip())
 
     def work(_: float) -> None:
@@ -126,4 +62,13 @@ def test_a_drive_of_ours_is_recorded_and_simulated(place: Path, kind: str, monke
     assert replayed["simulations"][0]["windows"]
     pgassay("drive", "destroy", "one", *data)
     assert left_behind(place) == []
-    assert set((recording.TRACEFS / "instances").glob("pgassay-*")) <= before, "ours is gone"
+
+
+@pytest.mark.system
+def test_an_image_records_nothing(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    real.require("image")
+    data = ("--data-dir", str(place))
+    pgassay("drive", "create", "one", "image", "--capacity", "64MB", *data)
+    assert main(["drive", "record", "one", "--output", str(place / "trace"), *data]) == 2
+    assert "is no emulated drive" in capsys.readouterr().err
+    pgassay("drive", "destroy", "one", *data)

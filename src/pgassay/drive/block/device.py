@@ -37,16 +37,14 @@ from pgassay.drive.block.kernel import (
 )
 from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
-    Erasure,
     Overwritten,
     Proof,
     RawDevice,
     Tell,
-    erase,
+    discard,
     overwrite,
     precondition,
     prove,
-    require_erasable,
     require_trimmable,
     tell_nobody,
     trim,
@@ -269,7 +267,7 @@ class Preparation:
     `trim`: is afterwards trimmed what its new file system does not use? That is nearly all of it.
     """
 
-    erase: Erasure
+    discard: bool
     compressed_to: float
     drive_writes: int
     proof_bytes: int
@@ -278,9 +276,9 @@ class Preparation:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was done to a device. `not_erased` says why it was not; `label` is what its file system is called now."""
+    """What was done to a device. `not_discarded` says why it was not; `label` is what its file system is called now."""
 
-    not_erased: str
+    not_discarded: str
     proof: Proof
     overwritten: Overwritten
     label: str
@@ -295,7 +293,7 @@ def prepare(
     pause: Callable[[float], None],
     tell: Tell,
 ) -> Prepared:
-    """Erase, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
+    """Discard, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
 
     Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
     to one that is refused. One that was written to stays marked as ours.
@@ -304,15 +302,12 @@ def prepare(
     filesystem = Filesystem()
     whole = size_bytes(device)
     filesystem.require_room(whole)
-    require_erasable(device, wanted.erase, runner)
     if wanted.trim:
         require_trimmable(device, "--trim")
     read = counters or (dict)
     label = OWN_LABEL
     try:
-        not_erased = erase(
-            device, wanted.erase, runner, pause, lambda share: tell("erasing", int(share * whole), whole, None)
-        )
+        not_discarded = discard(device, runner) if wanted.discard else "not asked for"
         with RawDevice(device, wanted.compressed_to) as raw:
             proof = prove(raw, read, pause, wanted.proof_bytes, tell)
             raw.fill(tell)
@@ -330,7 +325,7 @@ def prepare(
                 trim(point, runner)
             finally:
                 kernel.unmount(point)
-    return Prepared(not_erased, proof, found, label)
+    return Prepared(not_discarded, proof, found, label)
 
 
 def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:

@@ -4,11 +4,8 @@ The order is that of SNIA's Performance Test Specification: erase, fill in seque
 until the last five differ by at most a fifth of their mean and show no trend. Counters are believed only after they
 moved as a known write must move them: zeros, which a drive that compresses hardly stores, and noise, which it must.
 
-`blkdiscard` says which blocks are not needed; what the drive does with that is its own. `nvme format` with secure erase
-and `nvme sanitize` make the flash itself empty (NVM Express Base Specification, "Format NVM", "Sanitize"). Both may
-reach further than the device that was named: a format takes every namespace where the controller says so (FNA), a
-sanitize takes the whole drive always. So they are done only to a namespace that is alone on its drive, or that the
-controller formats alone; where that is not known, they are refused before anything is written.
+`blkdiscard` says which blocks are not needed; what the drive does with that is its own. What makes the flash itself
+empty (`nvme format`, `nvme sanitize`) may take other namespaces along, so it is left to the drive's owner.
 """
 
 import mmap
@@ -17,7 +14,6 @@ import random
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from statistics import fmean, linear_regression
 from types import TracebackType
@@ -29,140 +25,20 @@ from pgassay.bench.places import Mount
 from pgassay.bench.running import Runner
 from pgassay.drive.block.filesystems import KINDS
 from pgassay.drive.block.kernel import command_failed, refusals_of
-from pgassay.drive.smart import PROGRAM, NvmeCli, number, table
 from pgassay.errors import UsageError
 from pgassay.study.drives import Role
 from pgassay.study.units import format_size
 
 
-class Erasure(StrEnum):
-    """What is done with what a device holds."""
-
-    DISCARD = "discard"
-    FORMAT = "format"
-    CRYPTO = "crypto"
-    SANITIZE = "sanitize"
-    NONE = "none"
-
-
-ERASE_S = 4 * 3600.0
-"""A drive may take hours to make all its flash empty, each cell erased and none in a hurry."""
-_POLL_S = 5.0
-_NAMESPACE = re.compile(r"/dev/nvme\d+n\d+$")
-_FORMATS, _MANAGES = 1 << 1, 1 << 3
-"""Of OACS: the controller formats; it makes and removes namespaces, so some may be there that are not attached."""
-_FORMATS_ALL, _ERASES_ALL, _CRYPTO = 1 << 0, 1 << 1, 1 << 2
-"""Of FNA: a format, or a format with secure erase, takes every namespace; keys can be thrown away."""
-_BLOCK_ERASE = 1 << 1
-"""Of SANICAP."""
-_DONE, _RUNNING, _DONE_KEPT = 1, 2, 4
-"""Of the sanitize log's status: the last one succeeded, is under way, succeeded without deallocating."""
-_ERASING = {
-    Erasure.FORMAT: ("format", "--ses=1", "--force"),
-    Erasure.CRYPTO: ("format", "--ses=2", "--force"),
-    Erasure.SANITIZE: ("sanitize", "--sanact=2"),
-}
-_PROGRESS_WHOLE = 65536
-_UNREAD_MOST = 12
-"""Times that a log may stay unread: a drive may be busy with itself."""
-Progress = Callable[[float], None]
-"""The share that is done."""
-
-
-def require_erasable(device: Path, how: Erasure, runner: Runner) -> None:
-    """Raise `UsageError` where the drive cannot do that, or where it would reach further than the device named."""
-    if how not in _ERASING:
-        return
-    path = device.resolve()
-    if not _NAMESPACE.match(str(path)):
-        raise UsageError(
-            f'"{device}" is no NVMe namespace, and --erase {how} erases nothing else',
-            "name the namespace, such as /dev/nvme0n1, or use --erase discard",
-        )
-    program = NvmeCli(runner)
-    controller = table(program.ask(("id-ctrl",), path))
-    commands, formats, sanitizes = (int(number(controller.get(name)) or 0) for name in ("oacs", "fna", "sanicap"))
-    every = ("--all",) if commands & _MANAGES else ()
-    listed = table(program.ask(("list-ns",), path, *every)).get("nsid_list")
-    if not controller or not isinstance(listed, list) or not listed:
-        raise UsageError(
-            f'"{device}" does not say what --erase {how} would reach: it is left alone',
-            "install nvme-cli and run as root, or use --erase discard",
-        )
-    able = {
-        Erasure.FORMAT: commands & _FORMATS,
-        Erasure.CRYPTO: commands & _FORMATS and formats & _CRYPTO,
-        Erasure.SANITIZE: sanitizes & _BLOCK_ERASE,
-    }[how]
-    if not able:
-        raise UsageError(f'"{device}" cannot do --erase {how}: its controller does not offer it', "use --erase discard")
-    reaches_all = how is Erasure.SANITIZE or formats & (_FORMATS_ALL | _ERASES_ALL)
-    if len(listed) > 1 and reaches_all:
-        raise UsageError(
-            f'--erase {how} of "{device}" would erase {len(listed) - 1} more '
-            f"{'namespace' if len(listed) == 2 else 'namespaces'} of its drive: it is left alone",
-            "use --erase discard, which stays within the device",
-        )
-
-
-def erase(device: Path, how: Erasure, runner: Runner, pause: Callable[[float], None], tell: Progress) -> str:
-    """Do it, to the end; returns why a device was not discarded, or nothing.
-
-    Not every device can discard, and overwriting goes on without. A secure erase was asked for by name: where it fails,
-    `DriveError` is raised.
-    """
-    if how is Erasure.NONE:
-        return "not asked for"
-    if how is Erasure.DISCARD:
-        return _run(["blkdiscard", str(device)], runner)[0]
-    path = device.resolve()
-    command, *options = _ERASING[how]
-    said, _ = _run([PROGRAM, command, str(path), *options], runner)
-    if said:
-        raise _not_erased(device, how, said)
-    if how is Erasure.SANITIZE:
-        _wait(device, path, NvmeCli(runner), pause, tell)
-    return ""
-
-
-def _not_erased(device: Path, how: Erasure, said: str) -> DriveError:
-    return DriveError(f'could not erase "{device}" by {how}: {said}', "use --erase discard")
-
-
-def _wait(device: Path, path: Path, program: NvmeCli, pause: Callable[[float], None], tell: Progress) -> None:
-    """A sanitize continues, also over a loss of power, until its log says how it ended."""
-    waited_s, unread = 0.0, 0
-    while True:
-        status, share = _sanitized(program.ask(("sanitize-log",), path))
-        if status in (_DONE, _DONE_KEPT):
-            return
-        unread = unread + 1 if status is None else 0
-        if unread > _UNREAD_MOST:
-            raise _not_erased(device, Erasure.SANITIZE, "the drive does not say how far it is")
-        if status not in (_RUNNING, None):
-            raise _not_erased(device, Erasure.SANITIZE, "its log says that it failed")
-        if waited_s >= ERASE_S:
-            raise _not_erased(device, Erasure.SANITIZE, "it still goes on")
-        tell(share)
-        pause(_POLL_S)
-        waited_s += _POLL_S
-
-
-def _sanitized(text: str) -> tuple[int | None, float]:
-    """Status and share done of `nvme sanitize-log`, whose status is a number with words: `(2) Sanitize in Progress.`"""
-    for each in table(text).values():
-        status = each.get("sstat", {}) if isinstance(each, dict) else {}
-        found = re.match(r"\((\d+)\)", str(status.get("status", ""))) if isinstance(status, dict) else None
-        if found is not None:
-            progress = number(each.get("sprog")) or 0.0
-            return int(found[1]), min(1.0, progress / _PROGRESS_WHOLE)
-    return None, 0.0
+def discard(device: Path, runner: Runner) -> str:
+    """Give up what a device holds; returns why it was not discarded: not every device can, and writing goes on."""
+    return _run(["blkdiscard", str(device)], runner)[0]
 
 
 def _run(command: list[str], runner: Runner) -> tuple[str, str]:
     """Why a program did not do it, empty where it did, and what it said."""
     try:
-        outcome = runner.run(command, privileged="erases, discards or trims a device", timeout_s=ERASE_S)
+        outcome = runner.run(command, privileged="discards or trims a device", timeout_s=_DISCARD_S)
     except (BenchError, TimeoutError) as failure:
         return str(failure), ""
     if outcome.status == 0:
@@ -196,6 +72,8 @@ def trim(point: Path, runner: Runner) -> float | None:
     return None if found is None else float(found[1])
 
 
+_DISCARD_S = 4 * 3600.0
+"""A drive may take its time for terabytes."""
 SEQUENTIAL_BYTES = 1 << 20
 RANDOM_BYTES = 64 << 10
 _NOISE_BYTES = 16 << 20
