@@ -198,7 +198,7 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
         assert trial.regime["counted"] == "a fake"
         expected = PER_TRANSACTION[trial.levels["table.fillfactor"].canonical]
         assert trial.responses[NAME] == pytest.approx(expected)
-        assert trial.responses["tps"] is None
+        assert (trial.responses["tps"], trial.regime["window_s"], trial.regime["warmup_s"]) == (None, None, None)
         found = decode(simulation.machine.disk.read(RUN / "trials" / f"{trial.number:06d}" / FILE))
         assert found.functions["exec_execute"] == pytest.approx((expected, expected / 10))
     assert simulation.instrument.begun == len(simulation.run.trials)
