@@ -109,10 +109,12 @@ def main() -> None:
         for line in nothing(name, [log(other / one) for one, other in zip(*found.values(), strict=True)]):
             print(line, flush=True)
     if arguments.planted != "none":
+        extension = folder / "extension"
+        extension.mkdir(exist_ok=True)
         for name, text in EXTENSION.items():
-            (folder / name).write_text(text)
+            (extension / name).write_text(text)
         (folder / "planted.sql").write_text(UPDATE)
-        fixed = {"build.extension": f"directory:{folder}", "schema.change": "CREATE EXTENSION planted"}
+        fixed = {"build.extension": f"directory:{extension}", "schema.change": "CREATE EXTENSION planted"}
         levels = tuple(f"n{int(loops):06}" for loops in arguments.planted.split(","))
         script = str(folder / "planted.sql")
         found = counted(folder, "planted", "server.planted.loops", levels, fixed, script, arguments.pairs, words)
