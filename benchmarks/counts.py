@@ -103,7 +103,7 @@ def main() -> None:
     for name in arguments.loads.split(",") if arguments.loads != "none" else ():
         (folder / f"{name}.sql").write_text(OWN.get(name, ""))
         fixed = {"server.enable_mergejoin": "off", "server.enable_nestloop": "off"} if name == "join" else {}
-        levels = ("200ms", "201ms")  # the background writer stands still
+        levels: tuple[str, ...] = ("200ms", "201ms")  # the background writer stands still
         script = LOADS[name] or str(folder / f"{name}.sql")
         found = counted(folder, name, "server.bgwriter_delay", levels, fixed, script, arguments.pairs, words)
         for line in nothing(name, [log(other / one) for one, other in zip(*found.values(), strict=True)]):
