@@ -115,6 +115,7 @@ def main() -> None:
             (extension / name).write_text(text)
         (folder / "planted.sql").write_text(UPDATE)
         fixed = {"build.extension": f"directory:{extension}", "schema.change": "CREATE EXTENSION planted"}
+        fixed["server.shared_preload_libraries"] = "planted"  # or it would have no settings
         levels = tuple(f"n{int(loops):06}" for loops in arguments.planted.split(","))
         script = str(folder / "planted.sql")
         found = counted(folder, "planted", "server.planted.loops", levels, fixed, script, arguments.pairs, words)

@@ -93,7 +93,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             rows: list[tuple[str, ...]] = []
             for function, effect in _compared(findings, trials, functions, treatment):
                 share = effect.estimate / whole if whole else None
-                why = "" if effect.low <= 0.0 <= effect.high else function.why
+                why = function.why if effect.low > 0.0 or effect.high < 0.0 else ""
                 rows.append((*_shown(function, effect), words.share(share), why))
                 often = {"calls": function.after[1], "baseline_calls": function.before[1]}
                 plain.append({**where, "function": function.name, **_ends(effect), **often, "share": share, "why": why})
@@ -138,8 +138,7 @@ def _compared(
 
 
 def _shown(function: Function, effect: Effect) -> tuple[str, ...]:
-    difference = words.interval(effect.estimate, effect.low, effect.high, Scale.DIFFERENCE, _OWN)
-    return function.name, words.number(function.before[0]), words.number(function.after[0]), difference
+    return function.name, *map(words.number, (function.before[0], function.after[0])), words.effect(effect, _OWN)
 
 
 def _ends(effect: Effect) -> Mapping[str, float]:
