@@ -140,7 +140,7 @@ def counted(
     study.write_text(STUDY.format(factor=factor, levels=listed, fixed=held, script=script))
     command = ["run", str(study), "--count", "--set", f"load.transactions={TRANSACTIONS[name]}", "--quiet"]
     blocks = ["--blocks", f"{pairs}..{pairs}", "--precision", "0.0001%", "--out", str(out), *words]
-    subprocess.run([sys.executable, "-m", "pgassay", *command, *blocks], check=True)
+    subprocess.run([sys.executable, "-m", "pgassay", *command, *blocks], check=True, stdout=subprocess.DEVNULL)
     seen: dict[int, dict[str, float]] = {}
     for trial in Run.open(out).trials:
         value = trial.responses.get(RESPONSE)
