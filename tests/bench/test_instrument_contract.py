@@ -95,7 +95,7 @@ def test_it_says_what_it_is(bench: Bench) -> None:
 def test_a_folder_that_the_servers_account_replaced_is_not_read(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
     instrument.begin()
-    (tmp_path / "secret").write_text("events: Ir\nfn=(1) PostgresMain\n0 5\ntotals: 5\n")
+    (tmp_path / "secret").write_text("events: Ir sysCount sysTime\nfn=(1) PostgresMain\n0 5\ntotals: 5\n")
     (tmp_path / "counts" / "7").symlink_to(tmp_path / "secret")
     assert instrument.ended() == {7}
     with pytest.raises(Exception, match="cannot be read"):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from pgassay import children
 from pgassay.capture import files
 from pgassay.capture.reads import MARK
 from pgassay.cli import main
@@ -94,6 +95,22 @@ def test_a_question_finds_the_missing_index(
     assert "100.0% of the source's time" in said
     assert verdict.effect.treatment == f"schema.change={INDEX}"
     assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)
+
+
+@pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_question_is_answered_by_what_the_server_executes(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("--count", "--set", "load.transactions=50", "--blocks", "5..5", "--allow-busy", "--allow-volatile")
+    with real.own_folder() as folder:
+        run = folder / "run"
+        where = ("--data-dir", str(folder / "data"), "--out", str(run))
+        assert main(["ask", str(captured), "--index", INDEX, *words, *where]) == 0
+        findings = Findings(Run.open(run))
+        (verdict,) = findings.verdicts
+        assert findings.once(statements.of_run).effects == (), "no statement's time is told"
+    assert (verdict.verdict.kind.value, verdict.effect.estimate < 0.7) == ("better", True)
+    said = capsys.readouterr()
+    assert "fewer instructions" in said.out
+    assert "calibrate" not in said.out + said.err, "calibrations are of times"
 
 
 def test_statements_that_get_slower_or_answer_otherwise_are_told(

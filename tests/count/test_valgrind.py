@@ -21,8 +21,8 @@ part: 1
 
 desc: I1 cache:
 positions: line
-events: Ir
-summary: 1160
+events: Ir sysCount sysTime
+summary: 1160 15
 
 ob=(1) /usr/lib/postgresql/15/bin/postgres
 fl=(1) ???
@@ -41,7 +41,7 @@ calls=1 0
 0 305
 
 fn=(3)
-0 690
+0 690 2
 fi=(3) elsewhere.c
 +4 10
 
@@ -54,21 +54,25 @@ calls=1 0
 
 ob=(2)
 fn=(4)
-0 210
+0 210 5 17
 cfn=(5) recursive
 calls=1 0
 0 100
 
 fn=(5)
 0 90
-cfn=(6) recursive'2
+cfn=(6) recursive@@V_1.2'2
 calls=4 0
 0 10
 
 fn=(6)
-0 10
+0 10 3
+fn=(7) __libc_recv
+0 0 4 900
+fn=(8) __gettimeofday_syscall
+0 0 1
 
-totals: 1160
+totals: 1160 15 917
 """
 
 
@@ -81,7 +85,11 @@ def test_each_function_has_its_own_instructions_and_calls() -> None:
         "postgres+0x1ea7b0": (700.0, 2.0),
         "libc.so.6+0xa1000": (210.0, 2.0),
         "recursive": (100.0, 5.0),
+        "__libc_recv": (0.0, 0.0),
+        "__gettimeofday_syscall": (0.0, 0.0),
     }
+    unlike = "waits for the client and clocks are left out"
+    assert found.system_calls == {"postgres+0x1ea7b0": 2.0, "libc.so.6+0xa1000": 5.0, "recursive": 3.0}, unlike
 
 
 @pytest.mark.parametrize("name", ["secure_read", "pgstat_relation_flush_cb", "pgstat_flush_io"])
@@ -107,7 +115,7 @@ def test_a_process_is_known_by_its_main_function(main: str, kind: str) -> None:
         FILE.replace("totals: 1160", ""),
         FILE.replace("totals: 1160", "totals: 1161"),
         FILE.replace("events: Ir", "events: Ir Dr"),
-        FILE.replace("0 690\n", "0\n"),
+        FILE.replace("0 690 2\n", "0\n"),
         FILE.replace("fn=(1) PostgresMain", "fn=(1)"),
     ],
 )
@@ -130,3 +138,16 @@ def test_an_instruction_that_repeats_itself_is_not_counted_for_each_byte(tmp_pat
         return found.instructions
 
     assert filling(300) - filling(0) < 300 * 65536 / 4
+
+
+WRITING = "import os; f = os.open({!r}, os.O_WRONLY | os.O_CREAT); [os.pwrite(f, b'1', 0) for _ in range({})]"
+
+
+@pytest.mark.system
+@pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
+def test_system_calls_are_counted_by_the_function_that_libc_names_after_them(tmp_path: Path) -> None:
+    instrument = Valgrind(real.runner(), tmp_path, None)
+    words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", WRITING.format(str(tmp_path / "file"), 321)]
+    subprocess.run(words, check=True, timeout=300)
+    (found,) = instrument.executed(instrument.ended())
+    assert sum(made for name, made in found.system_calls.items() if "pwrite" in name) == 321

@@ -34,4 +34,4 @@ class FakeInstrument:
     def end(self, instructions: float, kind: str = BACKEND) -> None:
         """Another process has ended, whose every instruction is in one function, called once in each ten."""
         functions = {"exec_execute": (instructions, instructions / 10)}
-        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions)
+        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions, {"pwrite64": instructions / 1e6})

@@ -32,7 +32,7 @@ COUNTED = {"load__count": "on", "load__transactions": "100"}
 
 
 def executed(instructions: float, kind: str = BACKEND, **functions: tuple[float, float]) -> Executed:
-    return Executed(kind, instructions, functions)
+    return Executed(kind, instructions, functions, {"pwrite64": instructions / 10})
 
 
 def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> None:
@@ -42,7 +42,11 @@ def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> No
     )
     found = difference(FakeInstrument(), [shorter, longer])
     assert found == CountsRecord(
-        "a fake", 100, {BACKEND: 10.0, PARALLEL: 2.0}, {"planner": (0.0, 0.0), "hash_search": (10.0, 1.0)}
+        "a fake",
+        100,
+        {BACKEND: 10.0, PARALLEL: 2.0},
+        {"planner": (0.0, 0.0), "hash_search": (10.0, 1.0)},
+        {"pwrite64": 1.2},
     )
     assert decode(encode(found)) == found
 
@@ -198,7 +202,7 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
         assert trial.regime["counted"] == "a fake"
         expected = PER_TRANSACTION[trial.levels["table.fillfactor"].canonical]
         assert trial.responses[NAME] == pytest.approx(expected)
-        assert trial.responses["tps"] is None
+        assert (trial.responses["tps"], trial.regime["window_s"], trial.regime["warmup_s"]) == (None, None, None)
         found = decode(simulation.machine.disk.read(RUN / "trials" / f"{trial.number:06d}" / FILE))
         assert found.functions["exec_execute"] == pytest.approx((expected, expected / 10))
     assert simulation.instrument.begun == len(simulation.run.trials)

@@ -21,7 +21,8 @@ AFTER = {"compress": (5000.0, 1.0), "hash_search": (2000.0, 100.0), "checksum": 
 
 
 def record(functions: dict[str, tuple[float, float]]) -> CountsRecord:
-    return CountsRecord("a fake", 900, {"backend": sum(own for own, _ in functions.values())}, functions)
+    made = {"pwrite64": functions.get("compress", (0.0, 0.0))[1] + 1.0, "lseek": 0.0001}
+    return CountsRecord("a fake", 900, {"backend": sum(own for own, _ in functions.values())}, functions, made)
 
 
 def with_counts(place: Path) -> Findings:
@@ -55,7 +56,7 @@ def test_more_calls_are_told_from_dearer_calls(
 
 
 def test_the_largest_difference_comes_first_and_what_one_side_lacks_counts_as_nothing() -> None:
-    found = largest([record({"gone": (70.0, 1.0), "less": (9.0, 1.0)})], [record({"less": (1.0, 1.0)})])
+    found = largest([{"gone": (70.0, 1.0), "less": (9.0, 1.0)}], [{"less": (1.0, 1.0)}])
     assert [(each.name, each.after[0] - each.before[0]) for each in found] == [("gone", -70.0), ("less", -8.0)]
 
 
@@ -69,6 +70,15 @@ def test_a_run_that_counted_says_where(tmp_path: Path) -> None:
     assert first["low"] < first["difference"] < first["high"]
     assert first["low"] < 5000 * 1.0045 < first["high"]
     assert first["share"] == pytest.approx(5000 / 6100, abs=0.01)
+
+
+def test_system_calls_are_named_with_their_difference(tmp_path: Path) -> None:
+    findings = with_counts(tmp_path)
+    _, table, *_ = tables(SECTION, findings)
+    assert [row[0] for row in table.rows] == ["pwrite64"], "one that hardly a transaction makes is no part of it"
+    assert [str(cell) for cell in table.rows[0][1:]] == ["1.00", "2.00", "+1.00 [+1.00, +1.00]"]
+    first: dict[str, Any] = plain(findings)["system_calls"][0]
+    assert (first["system_call"], first["baseline_calls"], first["calls"], first["difference"]) == ("pwrite64", 1, 2, 1)
 
 
 def test_a_run_without_counts_has_no_such_section(tmp_path: Path) -> None:
@@ -91,12 +101,12 @@ def test_show_prints_the_functions_alone(tmp_path: Path, capsys: pytest.CaptureF
     assert "compress" in lines[5 if "function" in lines[4] else 6]
     assert main(["show", path, "--functions", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found.keys() == {"format", NAME}
+    assert found.keys() == {"format", NAME, "system_calls"}
     assert found[NAME][0]["function"] == "compress"
     assert main(["show", path, "--functions", "--csv"]) == 0
     head, *rows = csv.reader(io.StringIO(capsys.readouterr().out))
     assert tuple(head) == CSV_HEAD
-    assert {row[0] for row in rows} == {NAME}
+    assert {row[0] for row in rows} == {NAME}  # the section
     assert main(["show", path, "--functions", "--quiet"]) == 2
 
 

@@ -18,6 +18,7 @@ from pgassay.report.measurements import latency_rows as rows_of
 from pgassay.report.section import Drawing
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
+from tests.report.blocks import body
 
 FAST_US, SLOW_US = {"100": 1000, "75": 800, "50": 2000}, 50_000
 SECONDS = 8
@@ -73,3 +74,20 @@ def test_quantiles_are_drawn_with_their_ends(tmp_path: Path) -> None:
 def test_a_load_that_keeps_none_says_so_once(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     assert distribution(findings) == NOT_KEPT
+
+
+def test_a_run_that_counted_shows_no_time(tmp_path: Path) -> None:
+    """Under an instrument all times are long; what is shown of a timed run shows that the words are looked for."""
+    timed = with_latencies(tmp_path / "run")
+    counted = Findings(timed.run)
+    regime = {"counted": "a fake", "window_s": None, "warmup_s": None}
+    counted.__dict__["trials"] = tuple(
+        replace(each, regime={**each.regime, **regime}, responses={**each.responses, "tps": None})
+        for each in timed.trials
+    )
+    for words in ("8 s a trial", "window 8 s", "each trial&#39;s speed", "explains the speed"):
+        assert words.lower() in body(timed).lower(), words
+        assert words.lower() not in body(counted).lower(), words
+    assert distribution(counted) is None
+    of_tps = [each.text for each in counted.claims if each.claim.response == "tps" and not each.claim.untestable]
+    assert {text.partition(": ")[2] for text in of_tps} == {"this run did not measure tps"}

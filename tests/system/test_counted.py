@@ -1,14 +1,22 @@
-"""`pgassay compare --count`: instructions instead of times, from the command to the verdict, and what a kill leaves."""
+"""Instructions instead of times, from `compare`, `bisect` and `track` to their answers, and what a kill leaves."""
 
 import json
+import os
 import time
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pgassay import children
+from pgassay.cli.postgres import builder
+from pgassay.lab.places import Building
+from pgassay.postgres.builds.cache import VARIABLE
 from pgassay.record.counts import FILE, decode
 from pgassay.study.responses import Status
+from tests.postgres.builds.test_real_build import CONSENT, built
 from tests.system.journeys import ANYWHERE, GONE_S, Place, finished, kill, wait_until
+from tests.system.test_schemas import git
 
 pytestmark = [
     pytest.mark.system,
@@ -53,3 +61,86 @@ def test_servers_under_the_instrument_end_with_a_lab_that_is_killed(journey: Pla
     while journey.servers():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+
+
+LOOPS, MORE = 30_000, 300
+"""Most of a transaction's instructions are theirs: a hundredth more of them is more than 0.5 % of it."""
+EXTENSION = {
+    "Makefile": "MODULES = planted\nEXTENSION = planted\nDATA = planted--1.0.sql\n"
+    "PGXS := $(shell $(PG_CONFIG) --pgxs)\ninclude $(PGXS)\n",
+    "planted.control": "default_version = '1.0'\nmodule_pathname = '$libdir/planted'\n",
+    "planted--1.0.sql": "CREATE FUNCTION planted() RETURNS int AS 'MODULE_PATHNAME' LANGUAGE C STRICT;\n",
+    "planted.c": '#include "postgres.h"\n#include "fmgr.h"\nPG_MODULE_MAGIC;\nPG_FUNCTION_INFO_V1(planted);\n',
+}
+STUDY = """# On the PostgreSQL that other tests have built.
+[study]
+format = 1
+title = "An extension"
+question = "Which commit made it dearer?"
+
+[factors]
+"server.work_mem" = ["4MB", "8MB"]
+
+[fixed]
+"build.block_size" = "4kB"
+"build.wal_block_size" = "16kB"
+"build.cflags" = "-O0"
+
+[load]
+driver = "pgbench"
+init = "{place}/init.sql"
+script = "{place}/script.sql"
+protocol = "prepared"
+"""
+
+
+def history(folder: Path) -> Path:
+    """An extension of seven commits: each but the fifth adds a function that nobody calls, the fifth does more."""
+    made = folder / "extension"
+    git(folder, "init", "-q", str(made))
+    for name, text in EXTENSION.items():
+        (made / name).write_text(text)
+    for number in range(7):
+        loops = LOOPS + (MORE if number >= 4 else 0)
+        unused = "".join(f"int unused_{n}(int x) {{ return x * {n + 3} + (x >> {n}); }}\n" for n in range(number))
+        does = f"{{ volatile int i; for (i = 0; i < {loops}; i++); PG_RETURN_INT32(i); }}\n"
+        (made / "planted.c").write_text(f"{EXTENSION['planted.c']}{unused}Datum planted(PG_FUNCTION_ARGS) {does}")
+        git(made, "add", ".")
+        git(made, "commit", "-q", "-m", f"change {number}")
+        git(made, "tag", f"v{number}")
+    return made
+
+
+@pytest.mark.timeout(7200)
+def test_a_commit_that_executes_more_is_named_and_functions_that_nobody_calls_are_not(
+    journey: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours = builder(Building(allow_deb_src=bool(os.environ.get(CONSENT))))
+    built(ours)  # or skips where none can be
+    monkeypatch.setenv(VARIABLE, str(ours.cache.root))
+    made = history(tmp_path)
+    (tmp_path / "study.toml").write_text(STUDY.format(place=tmp_path))
+    (tmp_path / "init.sql").write_text("CREATE EXTENSION planted;\n")
+    (tmp_path / "script.sql").write_text("SELECT planted();\n")
+    asked = (str(tmp_path / "study.toml"), "--git", str(made), "--extension", "--count", "--json", *ANYWHERE)
+    few = ("--set", "load.transactions=100", "--first", "5")
+
+    def told(status: int, command: str, name: str, *words: str) -> Any:
+        done = finished(journey.start(command, *asked, "--out", str(journey.runs / name), *words), patience_s=3600.0)
+        assert done.returncode == status, done.stderr
+        return json.loads(done.stdout)
+
+    try:
+        named = told(0, "bisect", "named", "--good", "v0", "--bad", "v6", *few)
+        assert named["commit"] == git(made, "rev-parse", "v4")
+        assert 1.005 < named["effect"]["low"] < named["effect"]["estimate"] < named["effect"]["high"] < 1.011
+        placebos = told(0, "bisect", "placebos", "--good", "v0", "--bad", "v3", *few)
+        assert (placebos["differ"], placebos["commit"]) == (False, None)
+        assert 0.998 < placebos["good_against_bad"]["low"] < placebos["good_against_bad"]["high"] < 1.002
+        words = ("--reference", "v0", "--since", "v0", "--each", "2", "--check", *few[:2])
+        (step,) = told(1, "track", "tracked", *words)["regressions"]
+        assert step["commit"] == git(made, "rev-parse", "v4")
+    finally:
+        for each in [each for each in ours.cache.whole() if each.extension.startswith(f"git:{made}@")]:
+            ours.cache.remove(each.recipe.key)  # others build meanwhile
+    assert journey.left_behind() == []

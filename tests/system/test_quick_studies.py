@@ -6,6 +6,7 @@ of ours is judged here all the same. Studies of page sizes run on builds without
 in the builds' cache, so that the first of these tests pays for the others.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -194,3 +195,25 @@ def test_nearly_all_trials_of_a_quick_study_of_built_servers_count(
         tuple(trial.levels[size].read_back for size in (PAGE, WAL_BLOCK) if size in trial.levels) for trial in trials
     }
     assert len(built) == 2, built
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.timeout(BUILDS_S + 60)
+def test_a_quick_study_of_page_sizes_is_counted_to_its_verdict(
+    journey: Place, ours: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(ours.cache.root))
+    done = finished(
+        journey.start(
+            "run", "page-size", "--quick", "--count", "--levels", f"{PAGE}=8kB,4kB", "--set", f"build.cflags={CFLAGS}",
+            "--set", "load.scale=2", "--set", "load.transactions=100", "--seed", "3", "--json",
+            "--out", str(journey.runs / "counted"), *ANYWHERE,
+        ),
+        BUILDS_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (verdict,) = [
+        each for each in json.loads(done.stdout)["verdicts"] if each["response"] == "instructions_per_transaction"
+    ]
+    assert verdict["verdict"] == "better", "half a page is half of what a full-page image copies and checks"
+    assert journey.left_behind() == []

@@ -23,6 +23,8 @@ class Executed:
     instructions: float
     functions: Mapping[str, tuple[float, float]]
     """A function's own instructions and how often it was called, by its name; `postgres+0x1ea7b0` for one without."""
+    system_calls: Mapping[str, float]
+    """How many a function made, by its name: those of libc are called after the system call. No waits, no clocks."""
 
 
 class Instrument(Protocol):

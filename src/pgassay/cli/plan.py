@@ -47,7 +47,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  pairing     {plan.pairing}",
-        f"  noise       {_noise(plan)}",
+        *([] if plan.fixed.get("load.count") == "on" else [f"  noise       {_noise(plan)}"]),  # calibrated are times
         *forecast_lines(plan.forecasts),
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),

@@ -25,11 +25,17 @@ _MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
 _BY_TIME = re.compile(r"secure_(read|write)|pgstat_(\w+_)?flush\w*|pgstat_prep_(pending_entry|database_pending)")
 """What depends on how long a transaction takes: a backend waits for its client's next message or finds it there
 (be-secure.c), and reports its statistics once a second (pgstat.c)."""
+_EVENTS = ["Ir", "sysCount", "sysTime"]
+"""Instructions, system calls, and how long those took, which an instrument's times are not asked for."""
+_UNLIKE = re.compile(r"(__)?(libc_)?((recv|send|poll|epoll_wait)|(gettimeofday|clock_gettime|time)(_syscall)?)")
+"""System calls that a server makes otherwise: how often it looks for a message depends on when that comes, and a clock
+is read without the kernel where there is no Valgrind (vdso(7))."""
 _WITHOUT_REPETITION = "GLIBC_TUNABLES=glibc.cpu.hwcaps=-ERMS"
 """Manual of glibc, "Hardware Capability Tunables": as on a processor without them."""
 _FOLDER = "counts"
 _NAMED = re.compile(r"(c?fn|c?ob)=\((\d+)\)(?: (.*))?")
-_RECURSION = re.compile(r"'\d+$")
+_NO_NAME = re.compile(r"(@@[\w.]+)?('\d+)?$")
+"""The version of a symbol, the depth of a recursion."""
 
 
 class Valgrind:
@@ -62,6 +68,7 @@ class Valgrind:
             "--quiet",
             "--vgdb=no",
             "--tool=callgrind",
+            "--collect-systime=yes",
             *(f"--zero-before={main}" for main in _MAINS),
             f"--callgrind-out-file={self._place / _FOLDER}/%p",
         )
@@ -79,17 +86,20 @@ class Valgrind:
 
 
 def parse(lines: Iterable[str]) -> Executed:
-    """A file of Callgrind's with the one event Ir; raises `ValueError` or `LookupError` for anything else."""
+    """A file of Callgrind's with `_EVENTS`; raises `ValueError` or `LookupError` for anything else."""
     names = _Names()
     own: dict[str, int] = {}
     calls: dict[str, int] = {}
+    system_calls: dict[str, float] = {}
     left_out = expected = 0
     inclusive = False
     for line in lines:
         if line[:1] and line[:1] in "0123456789+-*":
-            count = int(line.split()[1])
+            count, system, *_ = *map(int, line.split()[1:]), 0, 0  # zeros at the end of a line are not written
             if not inclusive:
                 own[names.function] = own.get(names.function, 0) + count
+                if system and not _UNLIKE.fullmatch(names.function):
+                    system_calls[names.function] = system_calls.get(names.function, 0.0) + system
             elif _BY_TIME.fullmatch(names.callee) and not _BY_TIME.fullmatch(names.function):
                 left_out += count
             inclusive = False
@@ -98,7 +108,7 @@ def parse(lines: Iterable[str]) -> Executed:
             inclusive = True
         elif line.startswith("totals:"):
             expected = int(line.split()[1])
-        elif line.startswith("events:") and line.split()[1:] != ["Ir"]:
+        elif line.startswith("events:") and line.split()[1:] != _EVENTS:
             raise ValueError(f'"{line}" is not what was asked for')
         else:
             names.read(line)
@@ -109,6 +119,7 @@ def parse(lines: Iterable[str]) -> Executed:
         next((kind for main, kind in _MAINS.items() if main in own), OTHER),
         float(total - left_out),
         {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
+        system_calls,
     )
 
 
@@ -128,7 +139,7 @@ class _Names:
         kind = word.removeprefix("c")
         within = (self._callees if word == "cfn" else "") or self._object
         if text is not None:
-            name = text.rpartition("/")[2] if kind == "ob" else _RECURSION.sub("", text)
+            name = text.rpartition("/")[2] if kind == "ob" else _NO_NAME.sub("", text)
             self._known[kind, number] = f"{within}+{int(name, 16):#x}" if name.startswith("0x") else name
         known = self._known[kind, number]
         if word == "ob":

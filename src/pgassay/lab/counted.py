@@ -62,17 +62,21 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
         return None
     processes: dict[str, float] = {}
     functions: dict[str, tuple[float, float]] = {}
+    system_calls: dict[str, float] = {}
     for one, sign in ((longer, 1), (shorter, -1)):
         for each in one.executed:
             processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions
             for name, (own, calls) in each.functions.items():
                 known = functions.get(name, (0.0, 0.0))
                 functions[name] = (known[0] + sign * own, known[1] + sign * calls)
+            for name, made in each.system_calls.items():
+                system_calls[name] = system_calls.get(name, 0.0) + sign * made
     return CountsRecord(
         instrument.name,
         more,
         {kind: count / more for kind, count in processes.items()},
         {name: (own / more, calls / more) for name, (own, calls) in functions.items()},
+        {name: made / more for name, made in system_calls.items()},
     )
 
 

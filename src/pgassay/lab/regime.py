@@ -59,8 +59,8 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
     waits = state.settings.get("synchronous_commit", "on") not in ("off", "local")  # each commit, for standbys
     return {
         **({"defaults": defaults} if defaults else {}),
-        "window_s": window.length_monotonic_ns / 1e9 if window else None,
-        "warmup_s": float(options.warmup_s),
+        "window_s": window.length_monotonic_ns / 1e9 if window and not options.count else None,
+        "warmup_s": None if options.count else float(options.warmup_s),
         "checkpoint": mode,
         "checkpoint_cycles": cycles,
         "checkpoint_cut_off": cut_off,

@@ -25,6 +25,8 @@ class CountsRecord:
     """The instructions of each kind of process."""
     functions: Mapping[str, tuple[float, float]]
     """A function's own instructions, and its calls."""
+    system_calls: Mapping[str, float]
+    """By the function that makes them, which libc calls after them."""
 
 
 def encode(counts: CountsRecord) -> bytes:

@@ -120,8 +120,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         brief += f", by treatment; {known}"
     yield Brief(brief)
     yield Sentences(explained(findings), on=Surface.PAGE)
+    speed = f"speed wanders with the machine; what {work.article} costs repeats far better and explains the speed"
     about = (
-        f"speed wanders with the machine; what {work.article} costs repeats far better and explains the speed",
+        *(() if findings.counted else (speed,)),
         "means over the blocks (geometric ones where changes are in per cent), in brackets the change against the"
         " baseline with its interval, valid for all costs together; a treatment's figure is the baseline's with that"
         " change",

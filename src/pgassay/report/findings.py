@@ -46,7 +46,7 @@ from pgassay.study.levels import Level, Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
 from pgassay.study.thresholds import Limit, Threshold, resolve
-from pgassay.study.work import recorded_work
+from pgassay.study.work import COUNTED, recorded_work
 
 T = TypeVar("T")
 Capacities = Sequence[MeasuredCapacity]
@@ -110,6 +110,11 @@ class Findings:
     def responses(self) -> Mapping[str, Response]:
         """Declared responses by name; a disk study's costs are those of an I/O, and are called so."""
         return {each.name: replace(each, title=self.work.titled(each)) for each in self.run.responses}
+
+    @cached_property
+    def counted(self) -> bool:
+        """Were instructions counted? Then no time that a load took says anything."""
+        return any(COUNTED in trial.regime for trial in self.trials)
 
     @cached_property
     def disk(self) -> Capacities:

@@ -1,13 +1,14 @@
 """Which functions make the difference, where the server's instructions were counted (docs/counts.md).
 
 A function's own instructions for a transaction, without those of the functions that it calls. It may be called more
-often or execute more in each call: the part of its difference that its calls alone explain says which.
+often or execute more in each call: the part of its difference that its calls alone explain says which. What the kernel
+does for a transaction is not executed by the server; its system calls name it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
@@ -28,6 +29,8 @@ _CALLED = 1e-3
 """Calls in a transaction; a function that has fewer is not called in it."""
 _MOSTLY = 0.8
 _NONE = (0.0, 0.0)
+Figures: TypeAlias = Mapping[str, tuple[float, float]]
+"""Of each function its own instructions, and its calls."""
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,17 @@ class Function:
         return often if share >= _MOSTLY else each if abs(share) <= 1 - _MOSTLY else f"{often}, {each}"
 
 
-def _means(found: Sequence[CountsRecord]) -> Mapping[str, tuple[float, float]]:
-    names = {name for each in found for name in each.functions}
+def _means(found: Sequence[Figures]) -> Figures:
     return {
         name: (
-            fmean(each.functions.get(name, _NONE)[0] for each in found),
-            fmean(each.functions.get(name, _NONE)[1] for each in found),
+            fmean(each.get(name, _NONE)[0] for each in found),
+            fmean(each.get(name, _NONE)[1] for each in found),
         )
-        for name in names
+        for name in {name for each in found for name in each}
     }
 
 
-def largest(before: Sequence[CountsRecord], after: Sequence[CountsRecord]) -> tuple[Function, ...]:
+def largest(before: Sequence[Figures], after: Sequence[Figures]) -> tuple[Function, ...]:
     """The functions that differ most between trials of two treatments, the largest difference first."""
     mine, theirs = _means(after), _means(before)
     found = [Function(name, theirs.get(name, _NONE), mine.get(name, _NONE)) for name in {*mine, *theirs}]
@@ -75,34 +77,36 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     known = {each.number: found for each in findings.trials if (found := counts(findings.run, each.number))}
     if not known:
         return
-    plain = []
+    functions = {number: each.functions for number, each in known.items()}
+    system_calls = {
+        number: {name: (made, 0.0) for name, made in each.system_calls.items() if made >= _CALLED}
+        for number, each in known.items()
+    }
+    plain: list[Mapping[str, object]] = []
+    calls: list[Mapping[str, object]] = []
     for place, here in valid_by_place(findings.trials, findings.study.arms).items():
         trials = [each for each in here if each.number in known]
         of = {name: [known[each.number] for each in mine] for name, mine in by_treatment(trials).items()}
         for treatment in (each for each in of if each != findings.baseline and findings.baseline in of):
-            rows = []
+            where = {"treatment": treatment, "condition": place.condition, "covariate": place.covariate}
             whole = _total(of[treatment]) - _total(of[findings.baseline])
-            for function in largest(of[findings.baseline], of[treatment]):
-                effect = _effect(findings, trials, known, function.name, treatment)
+            rows: list[tuple[str, ...]] = []
+            for function, effect in _compared(findings, trials, functions, treatment):
                 share = effect.estimate / whole if whole else None
-                why = "" if effect.low <= 0.0 <= effect.high else function.why
-                rows.append(
-                    (
-                        function.name,
-                        *(words.number(own) for own, _ in (function.before, function.after)),
-                        words.interval(effect.estimate, effect.low, effect.high, Scale.DIFFERENCE, _OWN),
-                        words.share(share),
-                        why,
-                    )
-                )
-                where = {"treatment": treatment, "condition": place.condition, "covariate": place.covariate}
-                ends = {"difference": effect.estimate, "low": effect.low, "high": effect.high}
-                calls = {"calls": function.after[1], "baseline_calls": function.before[1]}
-                plain.append({**where, "function": function.name, **ends, **calls, "share": share, "why": why})
-            head = ("function", findings.baseline, treatment, "difference", "of all", "")
-            yield Table(head, rows, words.place(*place), _NOTES, name=NAME)
+                why = function.why if effect.low > 0.0 or effect.high < 0.0 else ""
+                rows.append((*_shown(function, effect), words.share(share), why))
+                often = {"calls": function.after[1], "baseline_calls": function.before[1]}
+                plain.append({**where, "function": function.name, **_ends(effect), **often, "share": share, "why": why})
+            head = (findings.baseline, treatment, "difference")
+            yield Table(("function", *head, "of all", ""), rows, words.place(*place), _NOTES, name=NAME)
+            rows = []
+            for call, effect in _compared(findings, trials, system_calls, treatment):
+                rows.append(_shown(call, effect))
+                often = {"calls": call.after[0], "baseline_calls": call.before[0]}
+                calls.append({**where, "system_call": call.name, **_ends(effect), **often})
+            yield Table(("system call", *head), rows, words.place(*place), _CALL_NOTES, name=SYSTEM_CALLS)
     yield Brief("own instructions of each function for a transaction, and what makes the difference")
-    yield Values({NAME: plain})
+    yield Values({NAME: plain, SYSTEM_CALLS: calls})
 
 
 _OWN = Response("own_instructions", "own instructions, per transaction", "count", Better.LOWER, Scale.DIFFERENCE, True)
@@ -110,24 +114,36 @@ _NOTES = (
     "own instructions for a transaction, the largest differences first; intervals of 95 %, each by itself",
     "a name such as postgres+0x1ea7b0 is a place in a program without symbols",
 )
+_CALL_NOTES = ("system calls for a transaction, without clocks and what waits for the client or answers it",)
 
 
 def _total(found: Sequence[CountsRecord]) -> float:
     return fmean(sum(each.processes.values()) for each in found)
 
 
-def _effect(
-    findings: "Findings",
-    trials: Sequence["TrialRecord"],
-    known: Mapping[int, CountsRecord],
-    name: str,
-    treatment: str,
-) -> Effect:
-    own = [replace(each, responses={name: known[each.number].functions.get(name, _NONE)[0]}) for each in trials]
+def _compared(
+    findings: "Findings", trials: Sequence["TrialRecord"], figures: Mapping[int, Figures], treatment: str
+) -> Iterator[tuple[Function, Effect]]:
+    """The largest differences of the figures that each trial has, by its number, with their intervals."""
+    before, after = (
+        [figures[each.number] for each in trials if each.treatment == name] for name in (findings.baseline, treatment)
+    )
     most = findings.study.design.blocks_max
-    effects = compare(observe(own, name), _OWN, findings.baseline, blocks_max=most, looks=findings.looks)
-    return next(each for each in effects if each.treatment == treatment)
+    for function in largest(before, after):
+        own = [
+            replace(each, responses={_OWN.name: figures[each.number].get(function.name, _NONE)[0]}) for each in trials
+        ]
+        effects = compare(observe(own, _OWN.name), _OWN, findings.baseline, blocks_max=most, looks=findings.looks)
+        yield function, next(each for each in effects if each.treatment == treatment)
 
 
-NAME = "functions"
+def _shown(function: Function, effect: Effect) -> tuple[str, ...]:
+    return function.name, *map(words.number, (function.before[0], function.after[0])), words.effect(effect, _OWN)
+
+
+def _ends(effect: Effect) -> Mapping[str, float]:
+    return {"difference": effect.estimate, "low": effect.low, "high": effect.high}
+
+
+NAME, SYSTEM_CALLS = "functions", "system_calls"
 SECTION = Section(NAME, "Where the instructions go", _describe, secondary=True, link="Functions")

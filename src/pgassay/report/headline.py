@@ -104,7 +104,7 @@ def headline_of(findings: "Findings") -> Headline:
         return cuts
     if findings.verdicts:
         found = statements.with_sentence(headline(findings.once(case_of)), findings)
-        if any(COUNTED in trial.regime for trial in findings.trials):
+        if findings.counted:
             first, *others = found.sentences
             limits = [*_images(findings), _NOT_TIMED]
             found = replace(found, sentences=(first, *limits, *others), rest=(*limits, *found.rest))

@@ -25,6 +25,7 @@ from pgassay.report.trials import grouped
 from pgassay.study.drives import dilation
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
+from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     import altair as alt
@@ -41,15 +42,18 @@ NOT_KEPT = "this load keeps no single latencies, so how they are distributed is 
 
 
 def latencies_of(findings: "Findings") -> Mapping[int, Latencies]:
-    """Valid trial to its latencies, where they were kept; by the drives' clock, where that is slower."""
-    valid = [trial for trial in findings.trials if trial.status is Status.VALID]
+    """Valid trial to its latencies, where they were kept; by the drives' clock, where that is slower.
+
+    None of a trial whose instructions were counted, which makes all times long.
+    """
+    valid = [each for each in findings.trials if each.status is Status.VALID and COUNTED not in each.regime]
     every = ((trial, latencies(findings.run, trial.number)) for trial in valid)
     return {trial.number: found.slowed(dilation(trial.levels)) for trial, found in every if found is not None}
 
 
 def latency_distribution(findings: "Findings") -> Drawing | str | None:
     """Latency by share of transactions, a line a treatment; a sentence where single latencies were not kept."""
-    if not any(name.startswith("latency_p") for name in findings.responses):
+    if findings.counted or not any(name.startswith("latency_p") for name in findings.responses):
         return None
     rows = latency_rows(findings)
     if not rows:

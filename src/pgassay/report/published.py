@@ -307,8 +307,8 @@ _MEMORY = "host.memory"
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The claim, marked; with a reason where this run contradicts it."""
     study = findings.study
-    if findings.unmeasured and not claim.untestable:
-        return claims.not_testable(claim, findings.unmeasured)
+    if (unmeasured := findings.unmeasured or _untimed(findings, claim)) and not claim.untestable:
+        return claims.not_testable(claim, unmeasured)
     if claim.response in FITTED and not claim.untestable:
         fit = fitted(findings, claim.response, claim.treatment)
         return (
@@ -346,6 +346,12 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return found
     reasons = (_foreseen(findings, claim), _beside(findings, effect, baseline or findings.baseline))
     return replace(found, why="; ".join(filter(None, reasons)))
+
+
+def _untimed(findings: "Findings", claim: Claim) -> str:
+    """What a claim on times says of a run that counted; empty elsewhere."""
+    known = any(trial.responses.get(claim.response) is not None for trial in findings.trials)
+    return not_recorded([claim.response]) if findings.counted and not known else ""
 
 
 def _beyond(findings: "Findings", claim: Claim) -> str:

@@ -113,10 +113,8 @@ def _basis(findings: "Findings") -> Iterator[str]:
             level = per_cent(effect.level)
             yield f"in brackets: {level} intervals, for all comparisons together{looks} ({effect.method})"
         if not findings.imported:
-            yield (
-                f"effects are taken within blocks, where {regimes.order(study)}; the load program's own"
-                " summary gives each trial's speed"
-            )
+            speed = "" if findings.counted else "; the load program's own summary gives each trial's speed"
+            yield f"effects are taken within blocks, where {regimes.order(study)}{speed}"
     if layout := regimes.layout(findings.study):
         yield f"factors {layout}"
 
@@ -133,9 +131,9 @@ def _regime(findings: "Findings") -> Iterator[str]:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
         window, warmup = (words.duration(median_s(findings.trials, name)) for name in ("window_s", "warmup_s"))
+        length = "" if findings.counted else f"window {window} after a warm-up of {warmup}; "
         yield (
-            f"window {window} after a warm-up of {warmup}; cache:"
-            f" {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
+            f"{length}cache: {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
         )
 
 
