@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_study_options, run_document, servers_of
-from pgassay.design.stopping import hosts_wanted
 from pgassay.errors import UsageError, near
 from pgassay.study.document import COUNTED_LOAD, set_needs_value
 
@@ -76,6 +75,8 @@ def _full(text: str) -> str:
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
     """The study document that the command line describes, its names in full."""
+    from pgassay.design.stopping import hosts_wanted
+
     servers = servers_of(arguments.server)
     factors: dict[str, list[str]] = {"postgres.server": [*servers]} if len(servers) > 1 else {}
     for text in arguments.levels_given:
