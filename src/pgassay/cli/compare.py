@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 from pgassay.cli.parser import excluded
 from pgassay.cli.run import add_bench_options, add_study_options, run_document, servers_of
-from pgassay.design.stopping import hosts_wanted
 from pgassay.errors import UsageError, near
 from pgassay.study.document import COUNTED_LOAD, set_needs_value
 
@@ -73,6 +72,8 @@ def _full(text: str) -> str:
 
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
+    from pgassay.design.stopping import ENOUGH
+
     servers = servers_of(arguments.server)
     factors: dict[str, list[str]] = {"postgres.server": [*servers]} if len(servers) > 1 else {}
     for text in arguments.levels_given:
@@ -89,7 +90,7 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
         load["count"] = "on"
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     kinds = len(next(iter(servers.values()), ()))
-    measured = {**MEASURED, "design": {**MEASURED["design"], "hosts": hosts_wanted(kinds)}} if kinds > 1 else MEASURED
+    measured = {**MEASURED, "design": {**MEASURED["design"], "hosts": min(kinds, ENOUGH)}} if kinds > 1 else MEASURED
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
         "factors": factors,
