@@ -28,10 +28,10 @@ _TRIES = 5
 
 def possible(wanted: Sequence[str] = WAYS) -> tuple[str, ...]:
     """The wanted ways that can be tried here; what lacks a package is said by name."""
-    lacking = {way: NEEDS[way] for way in wanted if way in NEEDS and find_spec(NEEDS[way]) is None}
-    for way, package in lacking.items():
+    missing = {way: NEEDS[way] for way in wanted if way in NEEDS and find_spec(NEEDS[way]) is None}
+    for way, package in missing.items():
         print(f"{way}: not compared, {package} is not installed")
-    return tuple(way for way in wanted if way not in lacking)
+    return tuple(way for way in wanted if way not in missing)
 
 
 def sampler_of(name: str, seed: int) -> BaseSampler:

@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from pgassay.analysis.numbers import bound_per_cent, rounded
-from pgassay.bench.store import DRAWS
+from pgassay.interfaces.store import DRAWS
 from pgassay.record.power_cuts import SOUND, CutRecord
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord

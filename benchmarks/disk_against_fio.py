@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ratios import bounds, interval
-from pgassay.bench.load import Tools
-from pgassay.bench.places import Account, Endpoint
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.places import Account, Endpoint
 from pgassay.load.fio import FILE, FioLoad, FioOptions
 
 PATTERNS = {

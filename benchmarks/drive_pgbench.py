@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.ratios import interval
-from pgassay.bench.load import Tools
-from pgassay.bench.server import Server
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.root import NAME
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres.find import Finder

@@ -17,10 +17,10 @@ import time
 from pathlib import Path
 
 from benchmarks.ratios import bounds
-from pgassay.bench.probe import Target
-from pgassay.bench.server import Server
-from pgassay.bench.store import Needs
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.probe import Target
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.store import Needs
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import parse_summary
@@ -122,11 +122,15 @@ def main() -> None:
         "warmup": "0s",
     }
     with Workbench(BenchOptions(data_directory=arguments.data_dir)) as bench:
-        site, drive, installation = bench.site(), bench.site().drive(DriveOptions(), Needs()), bench.installation()
+        environment, drive, installation = (
+            bench.environment(),
+            bench.environment().drive(DriveOptions(), Needs()),
+            bench.installation(),
+        )
         workspace = drive.workspace("overhead")
         installation.initialize(workspace, {})
         settings = {"shared_buffers": "512MB", "max_wal_size": "8GB", "checkpoint_timeout": "1h"}
-        server = installation.start(workspace, settings, site.socket_directory)
+        server = installation.start(workspace, settings, environment.socket_directory)
         try:
             load = bench.load(PgbenchOptions.from_levels(options), installation)
             load.create(server)

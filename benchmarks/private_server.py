@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.running import Clock, Runner
-from pgassay.bench.server import Installation, Server
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.running import Clock, Runner
+from pgassay.interfaces.server import Installation, Server
 from pgassay.postgres.find import Finder
 
 SETTINGS = {"fsync": "off", "max_wal_size": "4GB", "wal_level": "minimal", "max_wal_senders": "0", "autovacuum": "off"}

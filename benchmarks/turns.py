@@ -23,11 +23,11 @@ from typing import Any, TextIO
 
 from benchmarks.addresses import fixed_addresses, is_fixed
 from benchmarks.planted_loads import BURN, SCRIPTS, SETTINGS, planted_settings, planting
-from pgassay.bench.hosting import Placement
-from pgassay.bench.server import Installation, Server
-from pgassay.bench.slices import Slice
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.server import Installation, Server
+from pgassay.interfaces.slices import Slice
 from pgassay.load.player import LocalMetronome, PlayedLoad, PlayedScript, Player
 from pgassay.postgres.find import Finder
 

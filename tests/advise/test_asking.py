@@ -22,8 +22,8 @@ from pgassay.advise.folder import SavedTask, begin, read
 from pgassay.advise.knowledge import known_settings
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Question, broken, document
-from pgassay.bench.errors import NotSettableError, SettingError
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.errors import NotSettableError, SettingError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.run import write_study
 from pgassay.record.values import TrialRecord

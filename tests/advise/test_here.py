@@ -11,9 +11,9 @@ from pgassay.advise.asking import CheckSettings, barred, built, require_levels, 
 from pgassay.advise.knowledge import Setting, known_settings, setting_of
 from pgassay.advise.space import Machine, Space, space_of
 from pgassay.advise.task import Question
-from pgassay.bench.errors import SettingError
 from pgassay.errors import UsageError
 from pgassay.host.factors import NO_ROOT
+from pgassay.interfaces.errors import SettingError
 from pgassay.lab.catalogue import every_factor
 from pgassay.postgres.settings import Described
 from tests.host import made

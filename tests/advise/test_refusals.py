@@ -12,8 +12,8 @@ from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, keep
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Cause, Failure, Question, relative
 from pgassay.advise.text import render
-from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.errors import SettingError
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.report.findings import Findings

@@ -16,7 +16,7 @@ from benchmarks.validity.steadiness import (
     steady,
 )
 from pgassay.analysis.steadiness import NS, Steadiness, classify, repetition, trial_course
-from pgassay.bench.counters import Sample
+from pgassay.interfaces.counters import Sample
 from pgassay.lab.regime import course_of
 
 S = np.arange(66)

@@ -8,14 +8,14 @@ from threading import Thread
 
 import pytest
 
-from pgassay.bench.places import Version
-from pgassay.bench.running import Completed
 from pgassay.capture import asking
 from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
 from pgassay.capture.question import parse
 from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement
+from pgassay.interfaces.places import Version
+from pgassay.interfaces.running import Completed
 from pgassay.testing.fakes import FakeInstallation
 from tests.capture.test_scripts import SOURCE, capture
 

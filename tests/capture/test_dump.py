@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from pgassay.bench.running import Completed
 from pgassay.capture import dump
 from pgassay.capture.dump import dump_failed
 from pgassay.capture.errors import CaptureError
+from pgassay.interfaces.running import Completed
 
 CONTENTS = """;
 ; Archive created at 2026-01-01

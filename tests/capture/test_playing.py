@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.capture import replaying
 from pgassay.capture.format import Statement
 from pgassay.capture.scripts import CapturedScript
+from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.testing.fakes import FakeClock, FakeInstallation
 from tests.fakes.runner import FakeRunner
 

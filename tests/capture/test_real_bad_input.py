@@ -6,11 +6,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.load import Tools
-from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.cli import main
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real

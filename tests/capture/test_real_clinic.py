@@ -7,13 +7,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.capture import dump, files
 from pgassay.capture.replaying import Stage, try_each
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.cli import main
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.server import Server
 from pgassay.testing import real
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]

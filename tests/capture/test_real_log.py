@@ -10,12 +10,12 @@ from time import sleep
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.capture.replaying import Stage, try_each
 from pgassay.capture.scripts import scripted
 from pgassay.cli import main
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.server import Server
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, ReplayedLog
 from pgassay.testing import real
 

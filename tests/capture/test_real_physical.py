@@ -12,9 +12,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.capture import files
 from pgassay.cli import main
+from pgassay.interfaces.server import Server
 from pgassay.postgres.adoption import ROLE
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
 from pgassay.record.reading import Run

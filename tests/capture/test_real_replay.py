@@ -9,8 +9,8 @@ from time import monotonic, sleep
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.cli import main
+from pgassay.interfaces.server import Server
 from pgassay.record.ask import likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings

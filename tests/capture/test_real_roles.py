@@ -10,10 +10,10 @@ from threading import Event
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.capture import files, scripts
 from pgassay.capture.format import Statement
 from pgassay.cli import main
+from pgassay.interfaces.server import Server
 from pgassay.testing import real
 
 pytestmark = pytest.mark.system

@@ -10,8 +10,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.cli import main
+from pgassay.interfaces.server import Server
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings

@@ -10,8 +10,8 @@ from time import monotonic, sleep
 
 import psycopg
 
-from pgassay.bench.server import Server
 from pgassay.capture.reads import MARK
+from pgassay.interfaces.server import Server
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.testing import real
 from tests.capture import web_shop

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 import psycopg
 
-from pgassay.bench.places import Endpoint
+from pgassay.interfaces.places import Endpoint
 
 CUSTOMERS, PRODUCTS, ORDERS = 3_000, 500, 60_000
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Stage
 from pgassay.cli import COMMANDS, completion, main
+from pgassay.interfaces.factor import Stage
 from pgassay.postgres.factors import FACTORS
 from pgassay.study import builtin
 from tests.packages import Install

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Mount
 from pgassay.cli import _runs
+from pgassay.interfaces.places import Mount
 from pgassay.lab import machine
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings

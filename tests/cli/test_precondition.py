@@ -11,8 +11,6 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.drive_counters import SMART, Counted, DriveCounters
-from pgassay.bench.store import Needs
 from pgassay.cli import _preparing, main, run
 from pgassay.copying import sync_filesystem
 from pgassay.drive.block import device, kernel, preparation
@@ -21,6 +19,8 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.drive_counters import SMART, Counted, DriveCounters
+from pgassay.interfaces.store import Needs
 from pgassay.lab.drives import known_in, local_attacher, owned
 from pgassay.probe.drives import Drives
 from tests.drive.block import real

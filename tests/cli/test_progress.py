@@ -15,7 +15,7 @@ from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import visible
 from pgassay.postgres.builds.compilation import Progress
 from pgassay.record.values import Reason
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
@@ -79,9 +79,9 @@ def test_a_line_says_how_long_the_rest_takes_at_the_pace_of_the_trials_so_far(tm
             for line in stream.getvalue().splitlines()
         ]
 
-    assert told(None) == [words.duration(3 * arms * 10.0), words.duration(2 * arms * 15.0)]
-    assert told(None, drop=True)[1] == words.duration(2 * (arms - 1) * 15.0)
-    assert told(45.0) == [words.duration(5.0)] * 2, "no longer than the budget"
+    assert told(None) == [formatting.duration(3 * arms * 10.0), formatting.duration(2 * arms * 15.0)]
+    assert told(None, drop=True)[1] == formatting.duration(2 * (arms - 1) * 15.0)
+    assert told(45.0) == [formatting.duration(5.0)] * 2, "no longer than the budget"
 
 
 def test_a_line_counts_up_to_the_block_that_ends_the_run(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.places import UserFiles
 from pgassay.cli import main, rerun
+from pgassay.interfaces.places import UserFiles
 from pgassay.record import capsule as capsule_file
 from pgassay.record.formats import IMPORTED
 from pgassay.record.reading import Run

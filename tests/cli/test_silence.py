@@ -11,9 +11,9 @@ from functools import partial
 import pytest
 
 from pgassay import cli
-from pgassay.bench.proc import Process
 from pgassay.cli import printing
 from pgassay.cli.printing import Silence, silence_broken
+from pgassay.interfaces.proc import Process
 
 PATIENCE_S = 180.0
 

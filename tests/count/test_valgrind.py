@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pgassay import children
-from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL
 from pgassay.count.valgrind import Valgrind, parse
+from pgassay.interfaces.instrument import BACKEND, OTHER, PARALLEL
 from pgassay.testing import real
 
 FILE = """\

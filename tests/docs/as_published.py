@@ -20,7 +20,7 @@ from pgassay.lab.catalogue import every_factor
 from pgassay.lab.scale_model import Machine, modelled
 from pgassay.load import drivers
 from pgassay.probe.registry import every_probe
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.published import FITTED
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read, resolve
@@ -118,7 +118,7 @@ def plans(of: Sequence[Planned]) -> list[str]:
     """A row for each plan: trials, their length, what lies on the drives; then what the planning machine lacked."""
     heads = ("study", "arms × blocks", "a trial", "the fewest blocks take", "data, snapshots and WAL")
     lines = [row(heads), "|---|---|---|---|---|"]
-    lacking = dict[str, list[str]]()
+    missing = dict[str, list[str]]()
     for each in of:
         plan = each.plan
         trial_s, whole_s = plan["trial_s"], plan["time_min_s"]
@@ -130,15 +130,15 @@ def plans(of: Sequence[Planned]) -> list[str]:
                     f"{len(plan['arms'])} × {plan['blocks_min']} to {plan['blocks_max']}"
                     if plan["blocks_max"] != plan["blocks_min"]
                     else f"{len(plan['arms'])} × {plan['blocks_min']}",
-                    words.duration(trial_s) if trial_s else "as long as its probes take",
-                    words.duration(whole_s) if whole_s else "known after the first trial",
-                    " and ".join(words.size(amount) for amount in needed),
+                    formatting.duration(trial_s) if trial_s else "as long as its probes take",
+                    formatting.duration(whole_s) if whole_s else "known after the first trial",
+                    " and ".join(formatting.size(amount) for amount in needed),
                 )
             )
         )
-        for said in map(_without_place, plan["lacking"]):
-            lacking.setdefault(said, []).append(f"`{each.study}`")
-    listed = [f"- {', '.join(studies)}: {said}" for said, studies in lacking.items()]
+        for said in map(_without_place, plan["missing"]):
+            missing.setdefault(said, []).append(f"`{each.study}`")
+    listed = [f"- {', '.join(studies)}: {said}" for said, studies in missing.items()]
     return [*lines, "", "What the planning machine lacked:", "", *listed] if listed else lines
 
 

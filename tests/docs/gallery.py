@@ -19,7 +19,7 @@ import pgassay
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import PgassayError
-from pgassay.report import headline, words
+from pgassay.report import formatting, headline
 from pgassay.report.colours import GREY, PALETTE
 from pgassay.study import builtin, document
 from pgassay.study.responses import Scale
@@ -73,7 +73,7 @@ def digest(path: Path) -> Digest:
         study=header.study,
         response=findings.primary.title,
         finished=findings.finished,
-        sentences=tuple(map(words.sentence, headline.headline_of(findings).sentences)),
+        sentences=tuple(map(formatting.sentence, headline.headline_of(findings).sentences)),
         facts=headline.facts(findings).line,
         made=f"started {header.started_utc}, seed {header.seed}, pgassay {header.program_version}",
         command=_without_places(header.command),

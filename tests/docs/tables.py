@@ -13,8 +13,8 @@ from benchmarks import cut_summary, time_to_verdict, turns_against_sequential
 from benchmarks.noise import identical, lengths, sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import lines_of, read
-from pgassay.bench.factor import Factor, Stage, Turns
 from pgassay.cli.man import EXIT_STATUSES, VARIABLES
+from pgassay.interfaces.factor import Factor, Stage, Turns
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers, replay
 from pgassay.postgres.factors import SETTINGS_IN_TURNS, ServerSetting

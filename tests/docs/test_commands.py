@@ -205,7 +205,7 @@ def test_a_study_can_be_planned_as_it_is_shown(
         pytest.skip("needs root")
     status = main([*line, *(() if "--dry-run" in line else ("--dry-run",)), "--allow-volatile", "--allow-busy"])
     printed = capsys.readouterr()
-    lacks = json.loads(printed.out)["lacking"] if "--json" in line else "  lacking  " in printed.out
+    lacks = json.loads(printed.out)["missing"] if "--json" in line else "  missing  " in printed.out
     assert status == (1 if lacks else 0), printed.err
     assert printed.out
 

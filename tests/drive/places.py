@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.store import Drive, Needs
 from tests.fakes.block import FakeDaemon, FakeKernel
 from tests.fakes.runner import FakeRunner
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DriveError, Lacking, SpaceError
-from pgassay.bench.places import Account
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import DriveError, Missing, SpaceError
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.study.drives import DriveKind
 from tests.drive.places import OURSELVES, attacher, mounted
 from tests.drive.test_directory import attach, with_snapshot
@@ -235,9 +235,9 @@ TERABYTES = Needs(1 << 40, 1 << 30, 2, 2 << 40)
     ],
 )
 def test_what_a_plan_lacks_is_named_and_refuses_a_run(tmp_path: Path, levels: dict[str, str], said: str) -> None:
-    options, bench = DriveOptions.from_levels(levels), attacher(planned=True, lacking=Lacking(planned=True))
+    options, bench = DriveOptions.from_levels(levels), attacher(planned=True, missing=Missing(planned=True))
     bench.attach(options, tmp_path / "new", TERABYTES).release()
-    assert any(said in each for each in bench.lacking.messages)
+    assert any(said in each for each in bench.missing.messages)
     with pytest.raises(SpaceError, match=said) as refused:
         attacher().attach(options, tmp_path, TERABYTES)
     hint = refused.value.hint or ""
@@ -275,9 +275,9 @@ def test_a_plan_does_without_rights_and_programs(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(FakeKernel, "require", refuse)
     monkeypatch.setattr(FakeDaemon, "check", refuse)
     options = DriveOptions.from_levels({"data": "csd"})
-    bench = attacher(planned=True, lacking=Lacking(planned=True))
+    bench = attacher(planned=True, missing=Missing(planned=True))
     bench.attach(options, tmp_path / "new", NEEDS).release()
-    assert bench.lacking.messages == ("an emulated drive needs root",)
+    assert bench.missing.messages == ("an emulated drive needs root",)
     with pytest.raises(DriveError, match="needs root"):
         attacher().attach(options, tmp_path, NEEDS)
 

@@ -7,8 +7,8 @@ from threading import Thread
 
 import pytest
 
-from pgassay.bench.errors import DriveError
 from pgassay.drive.block.daemon import SOCKET, SocketControl
+from pgassay.interfaces.errors import DriveError
 
 
 @pytest.fixture(params=[b"", b'{"ok": ', b"rubbish\n", b"[1]\n"], ids=repr)

@@ -1,4 +1,4 @@
-"""The directory drive beyond its contract (tests/bench/test_drives.py): markers, killed labs, several labs, errors."""
+"""The directory drive beyond its contract (tests/interfaces/test_drives.py): markers, killed labs, several, errors."""
 
 import fcntl
 import os
@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from pgassay import copying
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Account
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import MARKER_FILE, Root, open_root
 from pgassay.drive.sessions import killed_runs
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Account
 from pgassay.lab.drives import remove_left
 from pgassay.study.findings import Severity
 from tests.drive.places import OURSELVES, fill, mounted

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pgassay import copying
-from pgassay.bench.errors import SpaceError
-from pgassay.bench.places import Mount
 from pgassay.drive.directory import DirectoryDrive
+from pgassay.interfaces.errors import SpaceError
+from pgassay.interfaces.places import Mount
 from tests.drive.loop import missing, mounted_image
 from tests.drive.places import OURSELVES, fill
 from tests.test_copying import shape

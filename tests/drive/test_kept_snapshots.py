@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError
 from pgassay.drive import snapshots
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.root import Root, find_root
+from pgassay.interfaces.errors import DriveError
 from tests.drive.places import OURSELVES, fill, mounted
 
 DAY_S = 86400

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive import named
 from pgassay.drive.block.daemon import CONFIGURATION
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import Root, open_root
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import DamagedError, DriveError
 from tests.drive.places import OURSELVES, mounted
 from tests.drive.test_directory import attach, with_snapshot
 from tests.fakes.block import FakeDaemon, FakeKernel

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.factor import Readable, SetupDraft
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Readable, SetupDraft
 
 DRIVE = FACTORS["drive.data"]
 

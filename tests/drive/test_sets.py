@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.drive_counters import Counted, DriveCounters
-from pgassay.bench.places import Mount
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.drive_counters import Counted, DriveCounters
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.store import Drive, Needs
 from tests.drive.places import OURSELVES, on_fakes
 from tests.fakes.block import FakeDaemon, FakeKernel
 from tests.fakes.runner import FakeRunner

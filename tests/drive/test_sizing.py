@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay._core import DriveDescription
-from pgassay.bench.store import Needs
 from pgassay.drive.options import closely, memory_bytes, scaled_pages, sized
+from pgassay.interfaces.store import Needs
 
 MIB = 1 << 20
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.store import Needs
 from pgassay.drive import snapshots
 from pgassay.drive.attacher import PlannedDrive
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import find_root
+from pgassay.interfaces.store import Needs
 from tests.drive.places import OURSELVES, attacher, fill, mounted
 from tests.drive.test_directory import with_snapshot
 

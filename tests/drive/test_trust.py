@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.drive_counters import SMART, Counted, DriveCounters, Trust
-from pgassay.bench.places import Mount
 from pgassay.drive.smart import BelievedMounts, identity_of
+from pgassay.interfaces.drive_counters import SMART, Counted, DriveCounters, Trust
+from pgassay.interfaces.places import Mount
 
 COUNTED = {"host_bytes_written": 5.0, "nand_bytes_written": 7.0, "physical_bytes": 3.0}
 FAILED = Trust(16 << 30, "2026-01-02", "nand_bytes_written moved by 0B while 8GB of random data were written")

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Readable
-from pgassay.bench.server import Server
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import FACTORS
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.host.storage import mount_of
+from pgassay.interfaces.factor import Readable
+from pgassay.interfaces.server import Server
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import DamagedError, DriveError
 from pgassay.drive.block import daemon, image
 from pgassay.drive.block.daemon import Control
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.filesystems import Filesystem
+from pgassay.interfaces.errors import DamagedError, DriveError
 
 
 class FakeKernel:

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import DamagedError, DriveError, SpaceError
-from pgassay.bench.places import Mount
-from pgassay.bench.store import Ageing, DriveOutline, Trait
+from pgassay.interfaces.drive_counters import DriveCounters
+from pgassay.interfaces.errors import DamagedError, DriveError, SpaceError
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.store import Ageing, DriveOutline, Trait
 
 SNAPSHOT_BYTES = 1 << 30
 
 
 class FakeDrive:
-    """See `bench.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
+    """See `interfaces.store.Drive`. `faults` maps the n-th clone (from 1) to what it raises; `calls` logs every change;
     `described` is what it says of itself, `to_age` how it is to be aged, `damage` what a check finds."""
 
     kind = "directory"

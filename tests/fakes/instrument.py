@@ -3,22 +3,22 @@
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from pgassay.bench.instrument import BACKEND, Executed
 from pgassay.errors import UsageError
+from pgassay.interfaces.instrument import BACKEND, Executed
 
 
 @dataclass
 class FakeInstrument:
-    """See `bench.instrument.Instrument`; `end` says that a process has ended, and what it executed."""
+    """See `interfaces.instrument.Instrument`; `end` says that a process has ended, and what it executed."""
 
-    lacking: str = ""
+    missing: str = ""
     begun: int = 0
     name: str = "a fake"
     _ended: dict[int, Executed] = field(default_factory=dict)
 
     def require(self) -> None:
-        if self.lacking:
-            raise UsageError(self.lacking)
+        if self.missing:
+            raise UsageError(self.missing)
 
     def begin(self) -> tuple[str, ...]:
         self.begun += 1

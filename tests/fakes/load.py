@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadOptions, LoadResult, cannot_gate, no_gate
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Server
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.load import LoadOptions, LoadResult, cannot_gate, no_gate
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.options import PgbenchOptions, check_scripts
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.testing.fakes import Answers, FakeServer
@@ -158,7 +158,7 @@ class FakeLoad:
 
 
 class BoundFakeLoad:
-    """See `bench.load.Load`: a fake load with its options. Those of another driver than pgbench only name its data."""
+    """See `interfaces.load.Load`: a fake load with its options. Other drivers than pgbench only name their data."""
 
     responses = RESPONSES
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.running import Clock
-from pgassay.bench.slices import Beat, LatencyHistogram, Slice, StatementTimes
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.slices import Beat, LatencyHistogram, Slice, StatementTimes
 
 USUAL_TPS = 1000.0
 """Of each client."""
@@ -16,7 +16,7 @@ def _usual() -> float:
 
 
 class FakePlayer:
-    """See `bench.slices.SlicePlayer`; time passes on the clock that it is given.
+    """See `interfaces.slices.SlicePlayer`; time passes on the clock that it is given.
 
     `speed` is asked once a slice: transactions per second of each client; 0 stands for a server that is gone.
     """
@@ -69,7 +69,7 @@ def _tenths(count: int) -> tuple[int, ...]:
 
 
 class FakeMetronome:
-    """See `bench.slices.Metronome`; `slowness` is asked at each beat and stretches everything that is measured."""
+    """See `interfaces.slices.Metronome`; `slowness` is asked at each beat and stretches everything that is measured."""
 
     def __init__(
         self, clock: Clock, cores: Sequence[int] = (0, 1), slowness: Callable[[], float] = lambda: 1.0

@@ -5,12 +5,12 @@
 
 from collections.abc import Mapping
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.running import Clock
 
 
 class FakeReader:
-    """See `bench.probe.Reader`: one source with `rates` (counter to units a second) and `gauges` (name to value)."""
+    """See `interfaces.probe.Reader`: a source with `rates` (counter to units a second) and `gauges` (name to value)."""
 
     def __init__(
         self,

@@ -8,9 +8,9 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.running import Completed
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.running import Completed
 
 Program = Callable[[Sequence[str], str], tuple[int, str, str]]
 """From the arguments and the standard input to status, stdout and stderr."""

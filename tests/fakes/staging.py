@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pgassay.bench.errors import QueryError
+from pgassay.interfaces.errors import QueryError
 
 Rows = list[tuple[Any, ...]]
 Answer = Callable[["FakeStaging", re.Match[str], Sequence[Any]], Rows]

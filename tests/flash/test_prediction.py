@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from pgassay._core import FlashDrive, flash_theory
-from pgassay.bench.write_signature import WriteSignature, of_requests
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import SIMULATED_BYTES, Target, loads_side_by_side, predict
+from pgassay.interfaces.write_signature import WriteSignature, of_requests
 
 BLOCKS = 1 << 16
 RING, TABLE = 2048, 36_000

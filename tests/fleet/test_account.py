@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
 from pgassay.host import accounts
+from pgassay.interfaces.places import Account
 from pgassay.record.check import check
 from pgassay.record.reading import Run
 from pgassay.study.findings import Severity

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.errors import ClientLostError, LoadError
-from pgassay.bench.hosting import ANYWHERE, Placement
 from pgassay.fleet import FleetError, client
+from pgassay.interfaces.errors import ClientLostError, LoadError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
 from tests.fakes.runner import FakeRunner
 
 ADDRESS = "tls://198.18.0.2:39811"

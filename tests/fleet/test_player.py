@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from distributed import Client
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.hosting import ANYWHERE
-from pgassay.bench.load import Tools
-from pgassay.bench.places import Endpoint
-from pgassay.bench.server import Server
 from pgassay.fleet import FleetError, client
 from pgassay.fleet.client import WorkerClient
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.hosting import ANYWHERE
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import VARIABLE, PlayedLoad, PlayedScript

@@ -11,15 +11,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pgassay.bench.load import LoadResult
-from pgassay.bench.places import UserFiles
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.fleet import user_files
 from pgassay.fleet.blocks import Bench, BlockOrder, HostedBlock, Job
 from pgassay.fleet.parcels import Arrived
 from pgassay.fleet.user_files import DamagedError, UserFile
 from pgassay.host import accounts
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.load.pgbench.options import PgbenchOptions, show_scripts
 from pgassay.study import document as documents
@@ -52,8 +52,10 @@ class Scripted(Simulation):
 
     def resolved(self) -> ResolvedStudy:
         load = ScriptLoad(self.machine, self.speeds, {}, {})
-        site = replace(self.site(), files=self.files, load=lambda options, installation: load.with_options(options))
-        return resolve(self.study, site)
+        environment = replace(
+            self.environment(), files=self.files, load=lambda options, installation: load.with_options(options)
+        )
+        return resolve(self.study, environment)
 
 
 def scripted(place: Path, study: Study, files: UserFiles | None = None) -> Scripted:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Account
 from pgassay.host import accounts
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Account
 
 STRANGER = Account("stranger", 64999, 64999)
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError, HostError
 from pgassay.host.changes import Ledger, current
 from pgassay.host.doctor import changes_owed
+from pgassay.interfaces.errors import BenchError, HostError
 from pgassay.study.findings import Severity
 from tests.host.made import BOOT, host, put
 

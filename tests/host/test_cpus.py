@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.hosting import memory_nodes, node_cpus, nodes, parse_list, show_list
 from pgassay.host import cpus
+from pgassay.interfaces.hosting import memory_nodes, node_cpus, nodes, parse_list, show_list
 from tests.host.made import put
 
 FOUR_CORES = [(0, 4), (1, 5), (2, 6), (3, 7)]

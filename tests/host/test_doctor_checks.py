@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Mount
-from pgassay.bench.proc import Process
 from pgassay.host import doctor as checks
 from pgassay.host.doctor import CpuTimes, Neighbour, client_clock, judge_neighbours, neighbours
 from pgassay.host.storage import BlockDevice
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.proc import Process
 from pgassay.study.findings import Severity
 
 

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
 from pgassay.host.factors import (
     NO_MEMORY_GROUP,
@@ -20,6 +19,7 @@ from pgassay.host.factors import (
     Siblings,
     TransparentHugePages,
 )
+from pgassay.interfaces.factor import Factor
 from pgassay.study.levels import Level
 from pgassay.testing.fakes import FakeInstallation
 

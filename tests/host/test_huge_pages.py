@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import HostError
 from pgassay.host import huge_pages
+from pgassay.interfaces.errors import HostError
 from tests.host.made import host
 from tests.host.made import huge_pages as pool
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
-from pgassay.bench.proc import Process
 from pgassay.host import _keeper
 from pgassay.host.keeper import VARIABLE, Keeper, end_orphans, mark, orphans, processes, still_there
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.proc import Process
 
 PATIENCE_S = 300.0
 LAB = """
 import os, sys, time
 from pathlib import Path
-from pgassay.bench.places import Account
+from pgassay.interfaces.places import Account
 from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner
 

@@ -3,8 +3,8 @@
 import os
 import subprocess
 
-from pgassay.bench.proc import Process, parse_stat
 from pgassay.host.keeper import descendants, end_all, processes, still_there
+from pgassay.interfaces.proc import Process, parse_stat
 
 STAT = (
     "4242 (a) (b c) S 17 4242 4242 0 -1 4194304 100 0 0 0 31 11 5 6 20 0 1 0 987654 1000 100 18446744073709551615"

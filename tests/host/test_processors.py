@@ -7,10 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import HostError
-from pgassay.bench.factor import Readable
-from pgassay.bench.hosting import Hosting, Placement
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import factors
 from pgassay.host.changes import LocalHost
@@ -25,6 +21,10 @@ from pgassay.host.factors import (
     MemoryNodes,
     Siblings,
 )
+from pgassay.interfaces.errors import HostError
+from pgassay.interfaces.factor import Readable
+from pgassay.interfaces.hosting import Hosting, Placement
+from pgassay.interfaces.server import Server
 from pgassay.testing.fakes import FakeInstallation
 from tests.host.made import host, put
 

@@ -11,10 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.factor import Readable, SetupDraft
-from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Server
 from pgassay.host import changes, groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
 from pgassay.host.factors import (
@@ -29,6 +25,10 @@ from pgassay.host.factors import (
     TransparentHugePages,
 )
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.factor import Readable, SetupDraft
+from pgassay.interfaces.hosting import Hosting
+from pgassay.interfaces.server import Server
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.places import Account
-from pgassay.bench.proc import Process
 from pgassay.host.accounts import choose
 from pgassay.host.keeper import VARIABLE, mark, processes
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.proc import Process
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())
 PATIENCE_S = 300.0
@@ -158,7 +158,7 @@ def test_the_signal_that_tells_of_our_death_is_not_ignored(number: signal.Signal
 def test_programs_die_with_us_when_we_are_killed(tmp_path: Path) -> None:
     program = (
         "import os, time; from pathlib import Path\n"
-        "from pgassay.bench.places import Account\n"
+        "from pgassay.interfaces.places import Account\n"
         "from pgassay.host.runner import LocalRunner\n"
         f"log = Path({str(tmp_path / 'log')!r})\n"
         "LocalRunner(Account(None, os.geteuid(), os.getegid())).start(['sleep', '98763'], stdout=log, stderr=log)\n"

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Mount, holding, parse_mountinfo
 from pgassay.host.storage import (
     chosen,
     device_of,
@@ -13,6 +12,7 @@ from pgassay.host.storage import (
     read_device,
     unsuitable,
 )
+from pgassay.interfaces.places import Mount, holding, parse_mountinfo
 
 MOUNTINFO = """\
 28 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard

@@ -10,14 +10,14 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import ClientLostError, DriveError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.load import LoadResult
-from pgassay.bench.places import Listening
-from pgassay.bench.probe import Reader
-from pgassay.bench.server import READY_S, Server
-from pgassay.bench.slices import Slice
+from pgassay.interfaces.counters import Reading, Sample
+from pgassay.interfaces.errors import ClientLostError, DriveError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.places import Listening
+from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.server import READY_S, Server
+from pgassay.interfaces.slices import Slice
 from pgassay.lab.interruption import Interruption
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.sampler import Sampler

@@ -11,15 +11,15 @@ from tempfile import mkdtemp
 from types import SimpleNamespace
 from typing import Any, cast
 
-from pgassay.bench.errors import HostError
 from pgassay.design.schedule import RULE
 from pgassay.errors import PgassayError
+from pgassay.interfaces.errors import HostError
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import extension_of
+from pgassay.lab.environment import Environment
 from pgassay.lab.runner import RunLoop, Watcher, trial_seed
-from pgassay.lab.site import Site
 from pgassay.lab.workbench import Workbench
 from pgassay.probe.registry import Probes
 from pgassay.probe.sampler import Sampler
@@ -74,7 +74,7 @@ PLAIN: Mapping[str, Any] = {
     "instrument": FakeInstrument(),
     "note": lambda folder, sample: None,
 }
-"""Of a site whose machine is nothing but its drive and its servers."""
+"""Of an environment whose machine is nothing but its drive and its servers."""
 RUN = ROOT / "simulated"
 SEED = 7
 DOCUMENT: Mapping[str, Any] = {
@@ -106,10 +106,10 @@ def study_of(**changes: Mapping[str, Any]) -> Study:
     return parse("simulated", document, every_factor())
 
 
-def fake_site(**changes: Any) -> Site:
-    """A site for looking at arms alone: no trial can run on it."""
+def fake_site(**changes: Any) -> Environment:
+    """An environment for looking at arms alone: no trial can run on it."""
     clock, load, installation = FakeClock(), FakeLoad(FakeClock()), FakeInstallation()
-    site = Site(
+    environment = Environment(
         effective=lambda server: {},
         clock=clock,
         drive=lambda wanted, needs: FakeDrive(),
@@ -123,7 +123,7 @@ def fake_site(**changes: Any) -> Site:
         socket_directory=Path("/nowhere"),
         **PLAIN,
     )
-    return replace(site, **changes)
+    return replace(environment, **changes)
 
 
 def fake_bench(**changes: Any) -> Workbench:
@@ -167,12 +167,12 @@ class Simulation:
     watcher: Watcher = field(default_factory=Watcher)
     rule: int = RULE
 
-    def site(self) -> Site:
+    def environment(self) -> Environment:
         """The outside world as the lab sees it."""
         machine = self.machine
         seeds = {trial_seed(SEED, block, attempt): (block, attempt) for block in range(1, 31) for attempt in (1, 2, 3)}
         load = MachineLoad(machine, self.speeds, self.events, seeds)
-        return Site(
+        return Environment(
             effective=lambda server: dict(server.query("SELECT name, current_setting(name) FROM pg_settings")),
             clock=machine.clock,
             drive=lambda wanted, needs: machine.drive,
@@ -190,7 +190,7 @@ class Simulation:
 
     def resolved(self) -> ResolvedStudy:
         """The study on this machine, resolved anew, as each command does."""
-        return resolve(self.study, self.site())
+        return resolve(self.study, self.environment())
 
     def carry_on(self, more_s: float | None = None, blocks: tuple[int, int] | None = None) -> None:
         """What `pgassay run` does on a fresh machine, and `pgassay resume` on one where the run exists, with --more or

@@ -16,8 +16,8 @@ from pgassay.design.blocks import rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import disagreements
+from pgassay.lab.environment import Environment
 from pgassay.lab.run import recorded_study
-from pgassay.lab.site import Site
 from pgassay.record.journal import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import Reason, TrialRecord
@@ -276,8 +276,8 @@ def test_sequential_is_what_a_study_without_the_word_is() -> None:
 class WithMetronome(Simulation):
     """The machine itself is measured between turns, which takes time."""
 
-    def site(self) -> Site:
-        return replace(super().site(), metronome=lambda place: FakeMetronome(self.machine.clock))
+    def environment(self) -> Environment:
+        return replace(super().environment(), metronome=lambda place: FakeMetronome(self.machine.clock))
 
 
 def test_the_budget_pays_for_all_that_a_block_takes(place: Path) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import QueryError
-from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.server import Server
 from pgassay.lab import measurements
 from pgassay.study.responses import Status
 from pgassay.testing import real

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Stage
-from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
-from pgassay.bench.places import Version
-from pgassay.bench.server import Installation
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.load import FileHashes, Load, LoadOptions, Tools
+from pgassay.interfaces.places import Version
+from pgassay.interfaces.server import Installation
 from pgassay.lab.arms import ResolvedStudy, page_overhead, resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers

@@ -10,11 +10,11 @@ import pytest
 from pgassay.errors import UsageError
 from pgassay.lab.arms import resolve
 from pgassay.lab.attached import AsLeft, bench_of, refusals
+from pgassay.lab.environment import ServerAccess
 from pgassay.lab.pairing import ONE_SERVER
 from pgassay.lab.pairing import refusals as no_turns
 from pgassay.lab.preparation import prepare
 from pgassay.lab.settings import PREPARING, settings_of
-from pgassay.lab.site import ServerAccess
 from pgassay.lab.workbench import BenchOptions
 from pgassay.report.regimes import regimes_of
 from pgassay.study.responses import Status
@@ -38,8 +38,8 @@ def test_what_makes_preparing_quick_is_never_set_on_a_server_that_is_not_ours(
     simulation = simulated(tmp_path)
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)
     server = ATTACHED if attached else ServerAccess()
-    site = replace(simulation.site(), socket_directory=tmp_path / "sockets", server=server)
-    arm = resolve(simulation.study, site).arms[0]
+    environment = replace(simulation.environment(), socket_directory=tmp_path / "sockets", server=server)
+    arm = resolve(simulation.study, environment).arms[0]
     assert isinstance(arm.installation, FakeInstallation)
     given: list[Mapping[str, str]] = []
     start = arm.installation.start
@@ -98,12 +98,12 @@ def test_a_copy_of_the_users_own_database_and_settings_are_no_hindrance() -> Non
 def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(tmp_path: Path) -> None:
     simulation = replace(simulated(tmp_path), events={})
     said = iter(["before the first window", "the server had other clients: pid 7", *[""] * 100])
-    site = simulation.site
+    environment = simulation.environment
 
     def visited() -> Any:
-        return replace(site(), server=ServerAccess(visitors=lambda: next(said)))
+        return replace(environment(), server=ServerAccess(visitors=lambda: next(said)))
 
-    simulation.site = visited  # type: ignore[method-assign]
+    simulation.environment = visited  # type: ignore[method-assign]
     simulation.carry_on()
     first, *rest = simulation.run.trials
     assert (first.status, [each.code for each in first.reasons]) == (Status.INVALID, ["other_clients"])
@@ -114,8 +114,8 @@ def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(
 @pytest.mark.parametrize("checkpoints", [True, False])
 def test_a_window_that_no_checkpoint_began_is_not_called_the_burst_after_one(tmp_path: Path, checkpoints: bool) -> None:
     simulation = replace(simulated(tmp_path), events={})
-    site = simulation.site
-    simulation.site = lambda: replace(site(), server=ServerAccess(checkpoints=checkpoints))  # type: ignore[method-assign]
+    environment = simulation.environment
+    simulation.environment = lambda: replace(environment(), server=ServerAccess(checkpoints=checkpoints))  # type: ignore[method-assign]
     simulation.carry_on()
     said = " ".join(regimes_of(simulation.run.trials))
     assert ("burst after a checkpoint" in said or "could not be read" in said) == checkpoints

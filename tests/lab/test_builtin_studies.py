@@ -5,8 +5,8 @@ import re
 import pytest
 
 from pgassay.analysis.claims import is_paired, missing_levels, needed_parts, sides, treatment_of
-from pgassay.bench.versions import OLDEST
 from pgassay.design.risk import UNSAFE
+from pgassay.interfaces.versions import OLDEST
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.settings import mode_of, pinned_by_regime

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.calibration import Noise
-from pgassay.bench.load import LoadResult
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.server import Server
 from pgassay.lab.arms import resolve
 from pgassay.lab.calibration import Calibrator, document_of, with_labels
 from pgassay.lab.runner import Watcher
@@ -70,15 +70,17 @@ class Calibrated:
     def __post_init__(self) -> None:
         self.machine = Machine(self.place)
         load = Wandering(self.machine, self.aborts)
-        site = with_labels(
-            replace(Simulation(self.machine).site(), load=lambda options, installation: load.with_options(options))
+        environment = with_labels(
+            replace(
+                Simulation(self.machine).environment(), load=lambda options, installation: load.with_options(options)
+            )
         )
         document = document_of(LOAD, 3, 2, (2, self.blocks), self.budget, SEED)
-        self.study, self.site = parse("calibration", document, site.catalogue), site
+        self.study, self.environment = parse("calibration", document, environment.catalogue), environment
         header = RunHeader("calibration", "2026-01-02T03:04:05Z", SEED, RESPONSES, ("pgassay",), "0.1.0")
         disk, clock = self.machine.disk, self.machine.clock
         self.directory = RunDirectory.create(RUN, header, "", {}, disk, clock.wall_ns)
-        self.calibrator = Calibrator(resolve(self.study, site), self.directory, Watcher())
+        self.calibrator = Calibrator(resolve(self.study, environment), self.directory, Watcher())
 
     def conduct(self) -> Run:
         """To the end."""
@@ -92,7 +94,7 @@ class Calibrated:
         with RunDirectory.open(RUN, disk, clock.wall_ns) as directory:
             directory.resumed()
             trials = Run.open(RUN, disk).trials
-            Calibrator(resolve(self.study, self.site), directory, Watcher(), trials).conduct()
+            Calibrator(resolve(self.study, self.environment), directory, Watcher(), trials).conduct()
         return Run.open(RUN, disk)
 
 
@@ -196,7 +198,7 @@ def test_it_does_not_go_on_with_other_clusters(tmp_path: Path) -> None:
     calibrated = cut_short(tmp_path / "cut", len(whole.machine.moments) // 2)
     assert Run.open(RUN, calibrated.machine.disk).trials
     other = Machine(fresh(tmp_path)).drive
-    calibrated.site = replace(calibrated.site, drive=lambda wanted, needs: other)
+    calibrated.environment = replace(calibrated.environment, drive=lambda wanted, needs: other)
     with pytest.raises(UsageError, match="would not be the same"):
         calibrated.go_on()
 

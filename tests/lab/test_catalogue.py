@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError
+from pgassay.interfaces.factor import Factor
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.plugins import PluginError
 from tests.packages import Install
@@ -51,7 +51,7 @@ def test_nonsense_is_a_level_or_refused_in_words(typed: str) -> None:
 
 
 FACTOR = """
-from pgassay.bench.factor import Factor, Stage
+from pgassay.interfaces.factor import Factor, Stage
 
 class Governor(Factor):
     pattern = "{pattern}"

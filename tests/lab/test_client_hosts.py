@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.client import NetworkPath
-from pgassay.bench.errors import BenchError, ClientLostError, Lacking
-from pgassay.bench.load import LoadOptions, LoadResult
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Runner
-from pgassay.bench.server import Server
+from pgassay.interfaces.client import NetworkPath
+from pgassay.interfaces.errors import BenchError, ClientLostError, Missing
+from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.places import Endpoint, Listening
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.server import Server
 from pgassay.lab import host_stage, preflight
 from pgassay.lab.arms import resolve
+from pgassay.lab.environment import Environment
 from pgassay.lab.preparation import prepare
-from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.load.references import NetworkReference
@@ -61,15 +61,15 @@ class _LostLoad(BoundFakeLoad):
         raise ClientLostError("host client7 is gone")
 
 
-def site_with(simulation: Simulation, client: FakeClient) -> Site:
+def site_with(simulation: Simulation, client: FakeClient) -> Environment:
     clients = {"client7": client}
-    return replace(simulation.site(), client=clients.get, references=(NetworkReference(clients.get),))
+    return replace(simulation.environment(), client=clients.get, references=(NetworkReference(clients.get),))
 
 
-def trial(simulation: Simulation, study: Study, site: Site) -> TrialRecord:
+def trial(simulation: Simulation, study: Study, environment: Environment) -> TrialRecord:
     staging = Path("/runs/away/trials/000001")
     simulation.machine.disk.make_root(staging)
-    arm = resolve(study, site).arms[0]
+    arm = resolve(study, environment).arms[0]
     prepare(arm)
     return Trial(arm, Assignment(1, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
@@ -97,12 +97,12 @@ def test_beside_its_load_a_server_listens_to_nobody(place: Path) -> None:
 
 def test_a_trial_whose_client_is_lost_is_discarded_and_gives_everything_back(place: Path) -> None:
     simulation = simulate(place, events={})
-    site = site_with(simulation, FakeClient())
+    environment = site_with(simulation, FakeClient())
 
     def lost(options: LoadOptions, installation: object) -> BoundFakeLoad:
         return _LostLoad(options, FakeLoad(simulation.machine.clock))
 
-    record = trial(simulation, study_of(**AWAY), replace(site, load=lost))
+    record = trial(simulation, study_of(**AWAY), replace(environment, load=lost))
     assert record.status is Status.INVALID
     assert [(each.code, each.detail) for each in record.reasons] == [("client_lost", "host client7 is gone")]
     assert simulation.machine.left_behind() == []
@@ -110,8 +110,8 @@ def test_a_trial_whose_client_is_lost_is_discarded_and_gives_everything_back(pla
 
 def test_servers_that_live_at_once_have_a_port_each(place: Path) -> None:
     simulation = simulate(place, study=study_of(**{**AWAY, "design": {"pairing": ALTERNATE, "slice": "1s"}}), events={})
-    site = site_with(simulation, FakeClient())
-    arm = resolve(simulation.study, site).arms[0]
+    environment = site_with(simulation, FakeClient())
+    arm = resolve(simulation.study, environment).arms[0]
     with host_stage.hosted(arm, place) as hosting:
         prepare(arm)
         clone = arm.drive.clone(arm.snapshot_key, "trial")
@@ -122,21 +122,21 @@ def test_servers_that_live_at_once_have_a_port_each(place: Path) -> None:
 
 def test_a_client_that_is_not_there_is_no_outcome_of_the_treatment(place: Path) -> None:
     simulation, client = simulate(place, events={}), FakeClient()
-    site = site_with(simulation, client)
-    prepare(resolve(study_of(**AWAY), site).arms[0])
+    environment = site_with(simulation, client)
+    prepare(resolve(study_of(**AWAY), environment).arms[0])
     client.absent = True
     with pytest.raises(BenchError, match="no host client7"):
-        trial(simulation, study_of(**AWAY), site)
+        trial(simulation, study_of(**AWAY), environment)
     assert simulation.machine.left_behind() == []
 
 
 def test_a_run_is_refused_without_it_and_a_plan_names_it(place: Path) -> None:
     simulation = simulate(place, events={})
-    site = site_with(simulation, FakeClient(absent=True))
+    environment = site_with(simulation, FakeClient(absent=True))
     with pytest.raises(BenchError, match="no host client7"):
-        preflight.check(resolve(study_of(**AWAY), site))
-    planned = Lacking(planned=True)
-    preflight.check(resolve(study_of(**AWAY), replace(site, lacking=planned)))
+        preflight.check(resolve(study_of(**AWAY), environment))
+    planned = Missing(planned=True)
+    preflight.check(resolve(study_of(**AWAY), replace(environment, missing=planned)))
     assert planned.messages == ("no host client7",)
 
 

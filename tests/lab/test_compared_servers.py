@@ -8,14 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.errors import BenchError, NotSettableError
-from pgassay.bench.places import Endpoint, Version
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError, NotSettableError
+from pgassay.interfaces.places import Endpoint, Version
+from pgassay.interfaces.server import Server
 from pgassay.lab.arms import resolve
 from pgassay.lab.attached import called, named, refusals, require_same_rows
+from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.run import require_same_servers
-from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges
 from pgassay.postgres.attached.facts import Facts
@@ -41,11 +41,11 @@ class Compared(Simulation):
 
     loaded: "list[tuple[str, str]] | None" = None
 
-    def site(self) -> Site:
-        own = super().site()
+    def environment(self) -> Environment:
+        own = super().environment()
         self.loaded = self.loaded or []
 
-        def of(name: str) -> Site:
+        def of(name: str) -> Environment:
             load = MachineLoad(self.machine, {"100": SPEEDS[name]}, {}, {})
 
             def noted(key: str, server: object) -> None:
@@ -101,8 +101,8 @@ def test_a_run_on_servers_that_is_cut_short_goes_on_with_the_same_set(compared: 
 def test_one_server_of_each_is_no_host_of_a_fleet(tmp_path: Path) -> None:
     (tmp_path / "drive").mkdir()
     pair = Compared(Machine(tmp_path / "drive"), study=STUDY)
-    site = pair.site
-    pair.site = lambda: replace(site(), sets=dict([next(iter(site().sets.items()))]))  # type: ignore[method-assign]
+    environment = pair.environment
+    pair.environment = lambda: replace(environment(), sets=dict([next(iter(environment().sets.items()))]))  # type: ignore[method-assign]
     pair.carry_on()
     assert {trial.host for trial in pair.run.trials} == {""}
 
@@ -111,12 +111,12 @@ def test_the_arms_of_a_server_have_its_drive_and_its_rights() -> None:
     drives = {name: FakeDrive() for name in "AB"}
     access = {"A": ServerAccess(ours=False), "B": ServerAccess(ours=False, checkpoints=False)}
 
-    def of(name: str) -> Site:
+    def of(name: str) -> Environment:
         return fake_site(drive=lambda options, needs: drives[name], server=access[name])
 
     resolved = resolve(STUDY, fake_site(server=ServerAccess(ours=False), sets={"": {"A": of("A"), "B": of("B")}}))
     assert [arm.drive for arm in resolved.arms] == [drives["A"], drives["B"]]
-    assert [arm.site.server.checkpoints for arm in resolved.arms] == [True, False]
+    assert [arm.environment.server.checkpoints for arm in resolved.arms] == [True, False]
     assert list(refusals(resolved)) == [], "the factor is no build"
     assert len({arm.snapshot_key for arm in resolved.arms}) == 2
 

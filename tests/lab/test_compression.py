@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.server import Server
 from pgassay.lab import measurements
 from pgassay.testing import real
 

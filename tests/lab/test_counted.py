@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.instrument import BACKEND, PARALLEL, Executed
-from pgassay.bench.load import LoadOptions, LoadResult
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.instrument import BACKEND, PARALLEL, Executed
+from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.server import Server
 from pgassay.lab import counted
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
+from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.settings import settings_of
-from pgassay.lab.site import ServerAccess, Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.counts import FILE, CountsRecord, decode, encode
 from pgassay.study.responses import Better, Response, Status
@@ -135,16 +135,16 @@ def test_what_cannot_be_counted_is_refused_by_name(levels: Mapping[str, str], wo
 
 def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
     arm = arm_with(load__driver="pgbench", **COUNTED)
-    lacking = replace(arm.site, instrument=FakeInstrument(lacking="no Valgrind"))
-    there = resolve(arm.study, lacking).arms[0]
+    missing = replace(arm.environment, instrument=FakeInstrument(missing="no Valgrind"))
+    there = resolve(arm.study, missing).arms[0]
     with pytest.raises(UsageError, match="no Valgrind"):
         counted.require(there)
-    counted.require(resolve(arm_with(load__driver="pgbench").study, lacking).arms[0])
+    counted.require(resolve(arm_with(load__driver="pgbench").study, missing).arms[0])
 
 
 def test_a_server_that_runs_already_is_refused() -> None:
     arm = arm_with(load__driver="pgbench", **COUNTED)
-    attached = replace(arm.site, server=ServerAccess(ours=False))
+    attached = replace(arm.environment, server=ServerAccess(ours=False))
     with pytest.raises(UsageError, match="runs already cannot be counted"):
         counted.require(resolve(arm.study, attached).arms[0])
 
@@ -168,8 +168,8 @@ class Counting(Simulation):
 
     instrument: FakeInstrument = field(default_factory=FakeInstrument)
 
-    def site(self) -> Site:
-        usual = super().site()
+    def environment(self) -> Environment:
+        usual = super().environment()
 
         def load(options: LoadOptions, installation: Any) -> Any:
             found = cast("Any", usual.load(options, installation))

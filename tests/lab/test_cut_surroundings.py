@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from pgassay.analysis.crash_coverage import KINDS, Met
-from pgassay.bench.errors import QueryError
+from pgassay.interfaces.errors import QueryError
 from pgassay.lab.power_cuts import Look, Surroundings, met_by
 from pgassay.testing import real
 

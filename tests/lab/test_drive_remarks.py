@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.drive_counters import Counted, DriveCounters, Trust
-from pgassay.bench.places import Mount
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import BelievedMounts
+from pgassay.interfaces.drive_counters import Counted, DriveCounters, Trust
+from pgassay.interfaces.places import Mount
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, ResolvedStudy, resolve
 from pgassay.lab.drives import CONTENTS, ROLES, drive_remarks, known_in
@@ -117,8 +117,8 @@ def test_a_run_is_told_of_all_places_that_may_be_too_small(monkeypatch: pytest.M
     places = {f"directory:/{name}": FakeDrive(Path(f"/{name}"), free_bytes=free) for name in "ab"}
     design = {"baseline": {"drive.data": "directory:/a"}}
     study = study_of(factors={"drive.data": list(places)}, design=design, load={"checkpoint": "none"})
-    site = fake_site(drive=lambda wanted, needs: places[str(wanted.data.place)])
-    (remark,) = run.prepare(resolve(study, site), fake_bench()).remarks
+    environment = fake_site(drive=lambda wanted, needs: places[str(wanted.data.place)])
+    (remark,) = run.prepare(resolve(study, environment), fake_bench()).remarks
     assert remark.code == "room"
     assert '"/a" has ' in remark.recorded
     assert '"/b" has ' in remark.recorded

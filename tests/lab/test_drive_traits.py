@@ -3,7 +3,7 @@
 from hashlib import sha256
 from pathlib import Path
 
-from pgassay.bench.store import Trait
+from pgassay.interfaces.store import Trait
 from pgassay.record.values import TrialRecord
 from pgassay.study.responses import Status
 from tests.lab.simulation import simulate

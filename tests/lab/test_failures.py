@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
-from pgassay.bench.server import Server
+from pgassay.interfaces.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
+from pgassay.interfaces.server import Server
 from pgassay.lab.checks import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
 from pgassay.postgres.complaints import KILLED
 from pgassay.study.responses import Status

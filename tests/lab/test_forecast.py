@@ -59,9 +59,9 @@ def test_scale_20_without_upkeep_takes_little_beside_its_load(tmp_path: Path) ->
 
 
 def test_each_fillfactor_has_a_snapshot_of_its_own_size(tmp_path: Path) -> None:
-    site = Simulation(Machine(tmp_path)).site()
-    one = forecast(resolve(_shared({}), site))
-    three = forecast(resolve(study_of(), site))
+    environment = Simulation(Machine(tmp_path)).environment()
+    one = forecast(resolve(_shared({}), environment))
+    three = forecast(resolve(study_of(), environment))
     assert three.preparation_s > 3 * one.preparation_s > 3 * PREPARATION_S
     assert three.trial_s > one.trial_s > one.load_s + TRIAL_S
 
@@ -76,9 +76,9 @@ def test_a_snapshot_that_is_kept_is_not_made_again(tmp_path: Path) -> None:
 def test_servers_in_turns_take_what_comes_between_their_turns(tmp_path: Path) -> None:
     """Three servers of 32 slices took 64 s a block, 21 s each, of which their plan had said 11."""
     load = {"scale": "20", "duration": "8s", "warmup": "1s"}
-    site = Simulation(Machine(tmp_path)).site()
+    environment = Simulation(Machine(tmp_path)).environment()
     alone, turned = (
-        forecast(resolve(study_of(load=load, design={"pairing": pairing}), site))
+        forecast(resolve(study_of(load=load, design={"pairing": pairing}), environment))
         for pairing in ("sequential", "alternate")
     )
     assert turned.trial_s == pytest.approx(alone.trial_s + CONNECTION_S + 32 * TURN_S)

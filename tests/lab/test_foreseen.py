@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.errors import DriveError
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
 from pgassay.errors import PgassayError
+from pgassay.interfaces.errors import DriveError
 from pgassay.lab import drives, run
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.drives import Drives
@@ -128,7 +128,7 @@ def test_what_has_nothing_to_do_with_drives_is_refused_before_too(
 def test_a_device_that_may_just_do_is_left_to_the_check_of_what_is_mounted(machine: Machine) -> None:
     """File systems keep different shares of a device for themselves, and a plan knows none of them."""
     resolved = machine.resolved()
-    ahead = replace(resolved.site, drive=machine.foreseeing.ahead(), ahead=None)
+    ahead = replace(resolved.environment, drive=machine.foreseeing.ahead(), ahead=None)
     needed = max(room.needed_bytes for room in check(resolve(resolved.study, ahead)).rooms)
     for room_for, refused in ((needed + 1, False), (needed - 1, True)):
         for name in ("one", "two"):
@@ -161,9 +161,9 @@ def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: M
         design={"baseline": {"drive.data.filesystem": "ext4"}},
         fixed={"drive.data": f"device:{machine.disks / 'one'}", "drive.data.precondition": "1"},
     )
-    site = machine.resolved().site
+    environment = machine.resolved().environment
     with pytest.raises(PgassayError, match="two file systems or preparations"):
-        machine.prepare(resolve(study, site))
+        machine.prepare(resolve(study, environment))
     assert machine.written == []
 
 
@@ -171,5 +171,5 @@ def test_a_study_without_devices_is_not_looked_at_twice(machine: Machine) -> Non
     def ahead() -> Any:
         raise AssertionError("nobody asked for a device")
 
-    site = replace(fake_site(), ahead=ahead)
-    machine.prepare(resolve(study_of(), site))
+    environment = replace(fake_site(), ahead=ahead)
+    machine.prepare(resolve(study_of(), environment))

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError, HostError, Lacking
-from pgassay.bench.factor import Factor, Readable, Stage
-from pgassay.bench.hosting import Hosting, Placement
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import ClusterError, HostError, Missing
+from pgassay.interfaces.factor import Factor, Readable, Stage
+from pgassay.interfaces.hosting import Hosting, Placement
 from pgassay.lab import host_stage as stage
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
+from pgassay.lab.environment import Environment
 from pgassay.lab.host_stage import host_factors_unavailable
 from pgassay.lab.preparation import prepare
-from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.record.values import TrialRecord
@@ -81,23 +81,23 @@ def study_of(fixed: Mapping[str, str]) -> Study:
 
 
 @contextmanager
-def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation, Study, Site, Changes]]:
+def started(place: Path, fixed: Mapping[str, str]) -> Iterator[tuple[Simulation, Study, Environment, Changes]]:
     simulation = simulate(place)
     changes = Changes()
-    yield simulation, study_of(fixed), replace(simulation.site(), catalogue=CATALOGUE, host=changes), changes
+    yield simulation, study_of(fixed), replace(simulation.environment(), catalogue=CATALOGUE, host=changes), changes
 
 
-def trial(simulation: Simulation, study: Study, site: Site, number: int = 1) -> TrialRecord:
+def trial(simulation: Simulation, study: Study, environment: Environment, number: int = 1) -> TrialRecord:
     staging = Path(f"/runs/hosted/trials/{number:06d}")
     simulation.machine.disk.make_root(staging)
-    arm = resolve(study, site).arms[0]
+    arm = resolve(study, environment).arms[0]
     prepare(arm)
     return Trial(arm, Assignment(number, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
 
 def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place: Path) -> None:
-    with started(place, {"host.late": "a", "host.early": "b"}) as (simulation, study, site, changes):
-        record = trial(simulation, study, site)
+    with started(place, {"host.late": "a", "host.early": "b"}) as (simulation, study, environment, changes):
+        record = trial(simulation, study, environment)
         assert changes.log == ["host.early=b", "host.late=a", "give back"]
         assert simulation.machine.installation.placements[-1] == Placement(
             groups=(Path("/groups/host.early"), Path("/groups/host.late"))
@@ -107,28 +107,28 @@ def test_factors_are_applied_by_rank_before_the_start_and_given_back_after(place
 
 
 def test_what_cannot_be_had_is_the_trials_outcome_under_its_own_name(place: Path) -> None:
-    with started(place, {"host.early": "x", "host.late": "refused"}) as (simulation, study, site, changes):
-        record = trial(simulation, study, site)
+    with started(place, {"host.early": "x", "host.late": "refused"}) as (simulation, study, environment, changes):
+        record = trial(simulation, study, environment)
         assert (record.status, record.reasons[0].code) == (Status.OUTCOME, "hugepage_error")
         assert changes.log == ["host.early=x", "give back"]
         assert simulation.machine.left_behind() == []
 
 
 def test_a_server_that_does_not_start_leaves_nothing_changed(place: Path) -> None:
-    with started(place, {"host.early": "x"}) as (simulation, study, site, changes):
+    with started(place, {"host.early": "x"}) as (simulation, study, environment, changes):
         stage_study = study
-        trial(simulation, stage_study, site)  # makes the snapshot, whose server must start
+        trial(simulation, stage_study, environment)  # makes the snapshot, whose server must start
         simulation.machine.installation.start_failures = ["could not map anonymous shared memory"]
         changes.log.clear()
-        record = trial(simulation, stage_study, site)
+        record = trial(simulation, stage_study, environment)
         assert record.reasons[0].code == "not_started"
         assert changes.log == ["host.early=x", "give back"]
 
 
 def test_missing_factors_are_refused_all_at_once_or_left_out(place: Path) -> None:
-    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, site, _changes):
+    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, environment, _changes):
         with pytest.raises(UsageError, match=r"host\.absent: needs root") as caught:
-            stage.require(resolve(study, site).arms[0])
+            stage.require(resolve(study, environment).arms[0])
         assert caught.value.hint == "run as root, or leave them out with --without-host-factors"
     other = host_factors_unavailable({"host.absent": "no such controller"})
     assert other.hint == "leave them out with --without-host-factors", "root would not help"
@@ -156,17 +156,17 @@ def test_linked_treatments_that_become_one_are_one() -> None:
     ],
 )
 def test_shared_buffers_beyond_the_memory_are_refused(place: Path, fixed: Mapping[str, str], limit: str) -> None:
-    with started(place, fixed) as (_, study, site, _changes):
-        small = replace(site, memory_bytes=16 << 30)
+    with started(place, fixed) as (_, study, environment, _changes):
+        small = replace(environment, memory_bytes=16 << 30)
         with pytest.raises(UsageError, match=limit):
             stage.require(resolve(study, small).arms[0])
 
 
 def test_a_plan_names_the_host_factors_that_are_missing(place: Path) -> None:
-    lacking = Lacking(planned=True)
-    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, site, _changes):
-        stage.require(resolve(study, replace(site, lacking=lacking)).arms[0])
-    (said,) = lacking.messages
+    missing = Missing(planned=True)
+    with started(place, {"host.absent": "x", "host.early": "y"}) as (_, study, environment, _changes):
+        stage.require(resolve(study, replace(environment, missing=missing)).arms[0])
+    (said,) = missing.messages
     assert "host.absent: needs root" in said
 
 
@@ -174,8 +174,8 @@ def test_before_15_the_number_comes_from_a_server_without_huge_pages(place: Path
     simulation = simulate(place)
     clone = place / "clone"
     simulation.machine.installation.initialize(clone, {})
-    site = replace(simulation.site(), peak_bytes=lambda pid: 123)
-    arm = resolve(study_of({"server.shared_buffers": "1GB", "server.huge_pages": "on"}), site).arms[0]
+    environment = replace(simulation.environment(), peak_bytes=lambda pid: 123)
+    arm = resolve(study_of({"server.shared_buffers": "1GB", "server.huge_pages": "on"}), environment).arms[0]
     assert stage._peak_bytes(arm, clone) == 123
     assert simulation.machine.left_behind() == []
     with pytest.raises(ClusterError):
@@ -211,23 +211,23 @@ NO_PAGES = "could not map anonymous shared memory: Cannot allocate memory"
 def test_huge_pages_that_others_took_before_the_start_are_obtained_again_once(
     place: Path, taken: int, said: str
 ) -> None:
-    with started(place, {"server.huge_pages": "on"}) as (simulation, study, site, changes):
-        plain = trial(simulation, study, site)  # makes the snapshot
+    with started(place, {"server.huge_pages": "on"}) as (simulation, study, environment, changes):
+        plain = trial(simulation, study, environment)  # makes the snapshot
         assert "huge_pages" not in plain.regime
     with_pages = FactorCatalogue((*CATALOGUE.all(), Pages(taken)))
     study = parse("hosted", {**DOCUMENT, "fixed": {"server.huge_pages": "on", "host.pages": "80"}}, with_pages)
     simulation.machine.installation.start_failures = [NO_PAGES]
-    record = trial(simulation, study, replace(site, catalogue=with_pages), 2)
+    record = trial(simulation, study, replace(environment, catalogue=with_pages), 2)
     assert record.status is Status.VALID
     assert record.regime["huge_pages"] == said
     assert changes.log[-3:] == ["host.pages=80", f"host.pages={taken}", "give back"]
 
 
 def test_huge_pages_that_others_take_twice_are_a_hugepage_error(place: Path) -> None:
-    with started(place, {"server.huge_pages": "on"}) as (simulation, study, site, _):
-        trial(simulation, study, site)  # makes the snapshot
+    with started(place, {"server.huge_pages": "on"}) as (simulation, study, environment, _):
+        trial(simulation, study, environment)  # makes the snapshot
         simulation.machine.installation.start_failures = [NO_PAGES, NO_PAGES]
-        record = trial(simulation, study, site, 2)
+        record = trial(simulation, study, environment, 2)
         assert (record.status, record.reasons[0].code) == (Status.OUTCOME, "hugepage_error")
         assert "Cannot allocate memory (before, the server did not get" in record.reasons[0].detail
         assert simulation.machine.left_behind() == []

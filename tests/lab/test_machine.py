@@ -9,11 +9,12 @@ import pytest
 
 from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
-from pgassay.bench.places import Mount
 from pgassay.cli.plan import forecast_lines, until_safe
 from pgassay.design.blocks import rounds_of
 from pgassay.design.plan import plan as size_up
+from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import resolve
+from pgassay.lab.environment import Environment
 from pgassay.lab.machine import (
     forecast,
     known_noise,
@@ -26,7 +27,6 @@ from pgassay.lab.machine import (
     user_file,
 )
 from pgassay.lab.plan import SEQUENTIAL_WAY, MethodForecast, forecast_of, known_ways, risk_forecast
-from pgassay.lab.site import Site
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
@@ -43,98 +43,100 @@ WORK: Mapping[str, Any] = {"transactions": "1000", "duration": "1s"}
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Environment:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return replace(Simulation(Machine(tmp_path)).site(), disk=RealDisk())
+    return replace(Simulation(Machine(tmp_path)).environment(), disk=RealDisk())
 
 
-def calibrated(study: Study, site: Site, **load: str) -> None:
+def calibrated(study: Study, environment: Environment, **load: str) -> None:
     """As `pgassay calibrate` of the study's load, with other options."""
-    setting = setting_of(resolve(study, site).arms[0], MOUNT)
+    setting = setting_of(resolve(study, environment).arms[0], MOUNT)
     setting = replace(setting, load={**setting.load, **load})
     found = Calibration("2026-01-02T03:04:05Z", setting, 3, 5, 2, 17.5, 12.0, NOISE)
-    calibrations.remember(site.disk, user_file(), found)
+    calibrations.remember(environment.disk, user_file(), found)
 
 
-def test_the_length_of_equal_work_is_known_where_this_very_load_was_calibrated(site: Site) -> None:
+def test_the_length_of_equal_work_is_known_where_this_very_load_was_calibrated(environment: Environment) -> None:
     study = study_of(load=WORK)
-    assert known_trial_s(resolve(study, site), MOUNT) is None
-    calibrated(study, site)
-    assert known_trial_s(resolve(study, site), MOUNT) == 17.5
-    assert known_trial_s(resolve(study_of(load={**WORK, "transactions": "2000"}), site), MOUNT) is None
+    assert known_trial_s(resolve(study, environment), MOUNT) is None
+    calibrated(study, environment)
+    assert known_trial_s(resolve(study, environment), MOUNT) == 17.5
+    assert known_trial_s(resolve(study_of(load={**WORK, "transactions": "2000"}), environment), MOUNT) is None
 
 
-def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_load_by_its_defaults(site: Site) -> None:
+def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_load_by_its_defaults(
+    environment: Environment,
+) -> None:
     study = study_of(load={**WORK, "cache": "prewarmed", "vacuum": "off"})
-    whole = setting_of(resolve(study, site).arms[0], MOUNT)
+    whole = setting_of(resolve(study, environment).arms[0], MOUNT)
     defaults = PgbenchOptions().to_levels()
     needed = ("driver", "script")
     given = {name: text for name, text in whole.load.items() if name in needed or text != defaults.get(name)}
     assert "cache" not in given
     old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, NOISE)
-    calibrations.remember(site.disk, user_file(), old)
-    assert known_trial_s(resolve(study, site), MOUNT) == 17.5
-    cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), site), MOUNT)
+    calibrations.remember(environment.disk, user_file(), old)
+    assert known_trial_s(resolve(study, environment), MOUNT) == 17.5
+    cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), environment), MOUNT)
     assert cold is not None
     assert cold.source == "calibrated 2026-01-02, with cache=prewarmed"
 
 
-def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(site: Site) -> None:
+def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(environment: Environment) -> None:
     study = study_of(load=WORK)
-    calibrated(study, site, clients="8")
-    found = known_noise(resolve(study, site), MOUNT)
+    calibrated(study, environment, clients="8")
+    found = known_noise(resolve(study, environment), MOUNT)
     assert found is not None
     assert found.found.noise == 0.03
     assert found.source == "calibrated 2026-01-02, with clients=8"
-    assert known_trial_s(resolve(study, site), MOUNT) is None
-    assert known_noise(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) is None
+    assert known_trial_s(resolve(study, environment), MOUNT) is None
+    assert known_noise(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) is None
 
 
-def in_turns(study: Study, site: Site, host: str = "", mount: Mount = MOUNT, **ways: TurnsRecord) -> None:
+def in_turns(study: Study, environment: Environment, host: str = "", mount: Mount = MOUNT, **ways: TurnsRecord) -> None:
     """As a calibration of the study's load that took turns in these ways (`turns`, `realtime`)."""
-    setting = setting_of(resolve(study, site).arms[0], mount)
+    setting = setting_of(resolve(study, environment).arms[0], mount)
     names = {"turns": TURNS, "realtime": REALTIME}
     found = Calibration(
         "2026-01-02T03:04:05Z", replace(setting, host=host or setting.host), 3, 5, 2, 17.5, 12.0, NOISE,
         turns={names[way]: record for way, record in ways.items()},
     )  # fmt: skip
-    calibrations.remember(site.disk, user_file(), found)
+    calibrations.remember(environment.disk, user_file(), found)
 
 
 USUAL = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0)
 QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012)
 
 
-def test_turns_are_known_by_way(site: Site) -> None:
+def test_turns_are_known_by_way(environment: Environment) -> None:
     study = study_of()
-    assert known_turns(resolve(study, site), MOUNT) == {}
-    in_turns(study, site, turns=USUAL, realtime=QUICK)
-    found = known_turns(resolve(study, site), MOUNT)
+    assert known_turns(resolve(study, environment), MOUNT) == {}
+    in_turns(study, environment, turns=USUAL, realtime=QUICK)
+    found = known_turns(resolve(study, environment), MOUNT)
     assert {way: each.found for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
     assert found[TURNS].source == "calibrated 2026-01-02, this load"
     other = study_of(responses={"primary": "latency_ms"})
-    assert known_turns(resolve(other, site), MOUNT) == {}, "calibrations tell of tps alone"
+    assert known_turns(resolve(other, environment), MOUNT) == {}, "calibrations tell of tps alone"
 
 
-def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(site: Site) -> None:
+def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(environment: Environment) -> None:
     study = study_of()
-    in_turns(study, site, host="another machine", turns=USUAL)
-    assert known_turns(resolve(study, site), MOUNT) == {}
-    in_turns(study, site, turns=USUAL)
-    assert known_turns(resolve(study, site), replace(MOUNT, device="/dev/sdb1")) == {}
-    assert list(known_turns(resolve(study, site), MOUNT)) == [TURNS]
+    in_turns(study, environment, host="another machine", turns=USUAL)
+    assert known_turns(resolve(study, environment), MOUNT) == {}
+    in_turns(study, environment, turns=USUAL)
+    assert known_turns(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) == {}
+    assert list(known_turns(resolve(study, environment), MOUNT)) == [TURNS]
     user_file().write_bytes(user_file().read_bytes()[:-20])
-    assert known_turns(resolve(study, site), MOUNT) == {}
+    assert known_turns(resolve(study, environment), MOUNT) == {}
 
 
-def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site) -> None:
+def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment: Environment) -> None:
     study = study_of()
-    resolved = resolve(study, site)
+    resolved = resolve(study, environment)
     assert known_ways(resolved, MOUNT) == ()
-    calibrated(study, site)
+    calibrated(study, environment)
     (alone,) = known_ways(resolved, MOUNT)
     assert (alone.way, alone.noise) == (SEQUENTIAL_WAY, 0.03)
-    in_turns(study, site, turns=USUAL, realtime=QUICK)
+    in_turns(study, environment, turns=USUAL, realtime=QUICK)
     _, usual, realtime = known_ways(resolved, MOUNT)
     assert [usual.way, realtime.way] == [TURNS, REALTIME]
     rounds = rounds_of(8.0, Design.slice_s)
@@ -147,9 +149,9 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(site: Site)
         assert found.width == resolution(each.noise, 5, comparisons=2)
         assert forecast_of(study, each, 4).width is None, "too few for an interval"
     assert forecast_of(study, replace(usual, high=None), 5).high is None
-    held = resolve(study_of(fixed={"host.scheduling": "realtime"}), site)
+    held = resolve(study_of(fixed={"host.scheduling": "realtime"}), environment)
     assert [each.way for each in known_ways(held, MOUNT)] == [SEQUENTIAL_WAY, REALTIME]
-    refused = resolve(study_of(load={"checkpoint": "cycle"}), site)
+    refused = resolve(study_of(load={"checkpoint": "cycle"}), environment)
     assert [each.way for each in known_ways(refused, MOUNT)] == [SEQUENTIAL_WAY]
 
 
@@ -189,10 +191,10 @@ def test_a_plan_of_another_question_has_no_bound() -> None:
     assert until_safe(None) == ""
 
 
-def test_what_trials_took_here_is_remembered_for_the_next_plan(site: Site, place: Path) -> None:
+def test_what_trials_took_here_is_remembered_for_the_next_plan(environment: Environment, place: Path) -> None:
     simulation = simulate(place)
     simulation.carry_on()
-    resolved = resolve(study_of(), site)
+    resolved = resolve(study_of(), environment)
     assert known_pace(resolved) == Pace()
     expected = forecast(resolved)
     slow_s = expected.load_s + 4 * (expected.trial_s - expected.load_s)
@@ -201,13 +203,15 @@ def test_what_trials_took_here_is_remembered_for_the_next_plan(site: Site, place
     assert pace.trial == pytest.approx(4.0, rel=0.05)
     assert pace.runs == 1
     assert forecast(resolved, pace).trial_s == pytest.approx(slow_s, rel=0.05)
-    assert known_pace(resolve(study_of(load={"maintenance": "on"}), site)) == Pace(), "other steps, another length"
+    assert known_pace(resolve(study_of(load={"maintenance": "on"}), environment)) == Pace(), (
+        "other steps, another length"
+    )
 
 
-def test_a_run_does_not_fail_for_what_cannot_be_remembered(site: Site, place: Path) -> None:
+def test_a_run_does_not_fail_for_what_cannot_be_remembered(environment: Environment, place: Path) -> None:
     simulation = simulate(place)
     simulation.carry_on()
     lengths_file().parent.parent.mkdir(parents=True)
     lengths_file().parent.write_text("no directory")
-    remember_lengths(resolve(study_of(), site), simulation.run.trials, {})
+    remember_lengths(resolve(study_of(), environment), simulation.run.trials, {})
     assert lengths_file().parent.read_text() == "no directory"

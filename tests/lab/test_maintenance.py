@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.places import Version
+from pgassay.interfaces.places import Version
 from pgassay.lab import measurements
 from pgassay.lab.measurements import CHECKPOINT, VACUUM, responses
 from pgassay.load.pgbench.options import PgbenchOptions

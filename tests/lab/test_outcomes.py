@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError, DriveError, SpaceError
+from pgassay.interfaces.errors import ClusterError, DriveError, SpaceError
 from pgassay.lab.decisions import disagreements
 from pgassay.lab.runner import Watcher
 from pgassay.lab.trial_state import Assignment

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.server import Server
 from pgassay.postgres.factors import SchemaChange
 from pgassay.study.levels import Level
 from tests.fakes.load import BoundFakeLoad

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.server import Server
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.server import Server
 from pgassay.lab import measurements
 from pgassay.lab.measurements import relation_bytes
 from pgassay.testing import real

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.factor import Factor, Turns
-from pgassay.bench.kinds import SWITCH
-from pgassay.bench.options import Options, factors_of, option
 from pgassay.design.blocks import cells, order, rounds_of, turns
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.factor import Factor, Turns
+from pgassay.interfaces.kinds import SWITCH
+from pgassay.interfaces.options import Options, factors_of, option
 from pgassay.lab import run
 from pgassay.lab.arms import WAL_BYTES, resolve
 from pgassay.lab.calibration import document_of, turns_document
 from pgassay.lab.catalogue import every_factor
+from pgassay.lab.environment import Environment
 from pgassay.lab.pairing import MEMORY_SHARE, factor_refusals, refusals, resolve_pairing
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
-from pgassay.lab.site import Site
 from pgassay.load.pgbench.output import RESPONSES
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.findings import Finding, Severity
@@ -30,8 +30,8 @@ from tests.fakes.load import BoundFakeLoad
 from tests.lab.simulation import SEED, fake_bench, fake_site, simulate, study_of
 
 
-def of(site: Site | None = None, **changes: Any) -> tuple[str, ...]:
-    return refusals(resolve(study_of(**changes), site or fake_site()))
+def of(environment: Environment | None = None, **changes: Any) -> tuple[str, ...]:
+    return refusals(resolve(study_of(**changes), environment or fake_site()))
 
 
 def test_a_study_of_checkpoints_by_wal_may() -> None:

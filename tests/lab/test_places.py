@@ -9,9 +9,9 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.places import require_kept
 from pgassay.lab.run import prepare, reopen
-from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.directory import HOST_FILE
 from pgassay.record.formats import encode_host
@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, options: BenchOptions) -> None:
         self.options = options
 
-    def site(self) -> Site:
+    def environment(self) -> Environment:
         return fake_site()
 
     def require(self, resolved: ResolvedStudy) -> None: ...
@@ -49,9 +49,9 @@ def bench_with(place: Path | None) -> Workbench:
     return cast("Workbench", Bench(BenchOptions(snapshots_in=place)))
 
 
-def on(drives: Mapping[str, str], site: Site | None = None) -> ResolvedStudy:
+def on(drives: Mapping[str, str], environment: Environment | None = None) -> ResolvedStudy:
     fixed = {f"drive.{name}": level for name, level in drives.items()}
-    return resolve(study_of(fixed=fixed), site or fake_site())
+    return resolve(study_of(fixed=fixed), environment or fake_site())
 
 
 @pytest.mark.parametrize("drives", [{"data": "image"}, {"data": "ssd"}, {"data": "csd", "wal": "image"}])

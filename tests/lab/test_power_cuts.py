@@ -11,11 +11,11 @@ from typing import Any, cast
 import pytest
 
 from pgassay.analysis.crash_coverage import KINDS, Met
-from pgassay.bench.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
-from pgassay.bench.load import LedgerState
-from pgassay.bench.store import CrashReport, CrashRequest, CrashState
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
+from pgassay.interfaces.load import LedgerState
+from pgassay.interfaces.store import CrashReport, CrashRequest, CrashState
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.power_cuts import Cut, PowerCuts, judge, name_page, place_page, replayed_bytes, responses, summed
@@ -154,13 +154,13 @@ class Load:
 
 def arm(drive: Drive, installation: Installation, load: Load, cuts: int, **levels: str) -> ResolvedArm:
     options = PgbenchOptions.from_levels({"script": "ledger", "cuts": str(cuts), **levels})
-    site = SimpleNamespace(clock=FakeClock(), socket_directory=Path("/s"), held=nullcontext)
+    environment = SimpleNamespace(clock=FakeClock(), socket_directory=Path("/s"), held=nullcontext)
     made = SimpleNamespace(
         drive=drive,
         installation=installation,
         load=load,
         settings={"shared_buffers": "16MB"},
-        site=site,
+        environment=environment,
         setup=SimpleNamespace(load=options),
     )
     return cast("ResolvedArm", made)

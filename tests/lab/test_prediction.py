@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from pgassay._core import FlashOutOfSpaceError
-from pgassay.bench.write_signature import SUFFIX, WriteSignature, of_requests
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import Target, predict
+from pgassay.interfaces.write_signature import SUFFIX, WriteSignature, of_requests
 from pgassay.lab.prediction import DriveQuestion, predictions
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import Lacking, SettingError
-from pgassay.bench.load import Driver, LoadOptions
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import cpus
+from pgassay.interfaces.errors import Missing, SettingError
+from pgassay.interfaces.load import Driver, LoadOptions
 from pgassay.lab import host_stage
 from pgassay.lab.arms import WAL_BYTES, WAL_WRITTEN_BYTES_PER_S_MAX, WRITTEN_BYTES_PER_S_MAX, ResolvedArm, resolve
+from pgassay.lab.environment import ServerAccess
 from pgassay.lab.preflight import check
 from pgassay.lab.settings import settings_of
-from pgassay.lab.site import ServerAccess
 from pgassay.load import drivers
 from pgassay.load.fio import FioOptions
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -33,7 +33,7 @@ def simulation(place: Path) -> Simulation:
 
 def refused(simulation: Simulation, **changes: dict[str, Any]) -> PgassayError:
     with pytest.raises(PgassayError) as caught:
-        check(resolve(study_of(**changes), simulation.site()))
+        check(resolve(study_of(**changes), simulation.environment()))
     assert simulation.machine.left_behind() == []
     assert simulation.machine.moments == []
     return caught.value
@@ -155,13 +155,13 @@ def test_each_drive_needs_room_for_what_lies_on_it(simulation: Simulation) -> No
     """The data of both drives were once asked for on the first."""
     places = {"directory:/a": FakeDrive(Path("/a")), "directory:/b": FakeDrive(Path("/b"))}
     study = study_of(factors={"drive.data": list(places)}, design={"baseline": {"drive.data": "directory:/a"}})
-    site = replace(simulation.site(), drive=lambda wanted, needs: places[str(wanted.data.place)])
-    first, second = check(resolve(study, site)).rooms
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: places[str(wanted.data.place)])
+    first, second = check(resolve(study, environment)).rooms
     assert (first.mount.path, second.mount.path) == (Path("/a"), Path("/b"))
     assert first.needed_bytes == second.needed_bytes == SCALE_BYTES * 2 + WAL_BYTES
     places["directory:/b"]._free_bytes = WAL_BYTES
     with pytest.raises(PgassayError, match='"/b" has 1GB free'):
-        check(resolve(study, site))
+        check(resolve(study, environment))
 
 
 def test_snapshots_in_a_place_of_their_own_need_their_room_there(simulation: Simulation) -> None:
@@ -171,15 +171,15 @@ def test_snapshots_in_a_place_of_their_own_need_their_room_there(simulation: Sim
         drive.snapshots_on = store
     factors = {"drive.data": list(places), "table.fillfactor": ["100", "50"]}
     study = study_of(factors=factors, design={"baseline": {"drive.data": "directory:/a", "table.fillfactor": "100"}})
-    site = replace(simulation.site(), drive=lambda wanted, needs: places[str(wanted.data.place)])
-    first, second, kept = check(resolve(study, site)).rooms
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: places[str(wanted.data.place)])
+    first, second, kept = check(resolve(study, environment)).rooms
     assert first.needed_bytes == second.needed_bytes == SCALE_BYTES * 2 + WAL_BYTES, "one clone, the largest"
     assert (kept.mount.path, kept.needed_bytes, kept.snapshots) == (Path("/kept"), 2 * SCALE_BYTES * 3, 4)
     assert (first.snapshots, second.snapshots) == (0, 0)
     for drive in places.values():
         drive.snapshots_on = replace(store, free_bytes=WAL_BYTES // 100)
     with pytest.raises(PgassayError, match='"/kept" has'):
-        check(resolve(study, site))
+        check(resolve(study, environment))
 
 
 @pytest.mark.parametrize(
@@ -201,23 +201,23 @@ def test_a_directory_needs_room_for_the_wal_that_its_settings_admit(
     """Checkpoints by time come with max_wal_size = 16GB; a plan once had 1 GB for all of it."""
     design = {"baseline": {"server.work_mem": "4MB"}}
     study = study_of(load=load, fixed=fixed, factors={"server.work_mem": ["4MB", "8MB"]}, design=design)
-    assert check(resolve(study, simulation.site())).rooms[0].needed_bytes == 2 * SCALE_BYTES + wal_bytes
+    assert check(resolve(study, simulation.environment())).rooms[0].needed_bytes == 2 * SCALE_BYTES + wal_bytes
 
 
 def test_wal_that_only_the_fastest_load_writes_is_remarked_and_not_refused(simulation: Simulation) -> None:
     """A minute by time alone asks for 15 GB of WAL, which few loads write, and many machines have not free."""
     mount = simulation.machine.drive.mount()
     study = study_of(load={"checkpoint": "none"})
-    needed = check(resolve(study, simulation.site())).rooms[0].needed_bytes
+    needed = check(resolve(study, simulation.environment())).rooms[0].needed_bytes
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed)  # type: ignore[method-assign]
-    assert check(resolve(study, simulation.site())).scant == ()
+    assert check(resolve(study, simulation.environment())).scant == ()
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed - 1)  # type: ignore[method-assign]
-    (room,) = check(resolve(study, simulation.site())).scant
+    (room,) = check(resolve(study, simulation.environment())).scant
     least = needed - WAL_WRITTEN_BYTES_PER_S_MAX * 9 + WAL_BYTES
     assert (room.needed_bytes, room.least_bytes) == (needed, least)
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=least - 1)  # type: ignore[method-assign]
     with pytest.raises(PgassayError, match="this study needs about"):
-        check(resolve(study, simulation.site()))
+        check(resolve(study, simulation.environment()))
 
 
 @pytest.mark.parametrize("reflink", [True, False])
@@ -227,11 +227,13 @@ def test_a_clone_that_shares_its_blocks_needs_room_for_what_its_trial_can_write(
     data = 10 * WRITTEN_BYTES_PER_S_MAX * 9  # of eight seconds and one of warm-up
     monkeypatch.setattr(ResolvedArm, "data_bytes", data)
     drive = FakeDrive(free_bytes=1 << 60, reflink=reflink)
-    site = replace(simulation.site(), drive=lambda wanted, needs: drive)
-    (room,) = check(resolve(study_of(), site)).rooms
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: drive)
+    (room,) = check(resolve(study_of(), environment)).rooms
     assert room.needed_bytes == 3 * data + (data // 10 if reflink else data) + WAL_BYTES
     counted = study_of(load={"transactions": "1000"})
-    assert check(resolve(counted, site)).rooms[0].needed_bytes == 4 * data + WAL_BYTES, "nobody knows how long it takes"
+    assert check(resolve(counted, environment)).rooms[0].needed_bytes == 4 * data + WAL_BYTES, (
+        "nobody knows how long it takes"
+    )
 
 
 def test_a_plan_names_all_that_the_machine_lacks_and_goes_on(simulation: Simulation) -> None:
@@ -242,19 +244,19 @@ def test_a_plan_names_all_that_the_machine_lacks_and_goes_on(simulation: Simulat
 
     mount = replace(simulation.machine.drive.mount(), free_bytes=WAL_BYTES)
     simulation.machine.drive.mount = lambda: mount  # type: ignore[method-assign]
-    site = replace(simulation.site(), memory_bytes=16 << 30, require_program=no_program)
+    environment = replace(simulation.environment(), memory_bytes=16 << 30, require_program=no_program)
     study = study_of(fixed={"server.shared_buffers": "64GB"})
-    lacking = Lacking(planned=True)
-    checked = check(resolve(study, replace(site, lacking=lacking)))
+    missing = Missing(planned=True)
+    checked = check(resolve(study, replace(environment, missing=missing)))
     assert checked.rooms[0].needed_bytes > WAL_BYTES
     for said in ("pgbench is not installed", "server.shared_buffers = 64GB does not fit", "has 1GB free"):
-        assert sum(said in each for each in lacking.messages) == 1, said
+        assert sum(said in each for each in missing.messages) == 1, said
     with pytest.raises(UsageError, match="pgbench is not installed"):
-        check(resolve(study, site))
+        check(resolve(study, environment))
 
 
 def test_a_plan_still_refuses_what_no_machine_could_run(simulation: Simulation) -> None:
-    planned = replace(simulation.site(), lacking=Lacking(planned=True))
+    planned = replace(simulation.environment(), missing=Missing(planned=True))
     with pytest.raises(PgassayError, match="no_such"):
         check(resolve(study_of(fixed={"server.no_such": "1"}), planned))
 
@@ -267,8 +269,8 @@ def test_wal_on_a_drive_of_its_own_needs_no_room_beside_the_data(simulation: Sim
         fixed={"drive.data": "directory:/data"},
         design={"baseline": {"drive.wal": "beside"}},
     )
-    site = replace(simulation.site(), drive=lambda wanted, needs: beside if wanted.wal is None else apart)
-    with_wal, without = check(resolve(study, site)).rooms
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: beside if wanted.wal is None else apart)
+    with_wal, without = check(resolve(study, environment)).rooms
     assert (with_wal.needed_bytes, without.needed_bytes) == (SCALE_BYTES * 2 + WAL_BYTES, SCALE_BYTES * 2)
 
 
@@ -277,23 +279,26 @@ def test_a_real_drive_of_the_wal_needs_room_for_it(simulation: Simulation) -> No
     data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/b"))
     data.wal_on = wal
     study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": "directory:/b"})
-    site = replace(simulation.site(), drive=lambda wanted, needs: data)
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: data)
     admitted = (256 << 20) * 5 // 4 + (64 << 20)  # max_wal_size while a snapshot is made, which is the larger
-    on_data, on_wal = check(resolve(study, site)).rooms
+    on_data, on_wal = check(resolve(study, environment)).rooms
     assert (on_wal.mount.path, on_wal.needed_bytes) == (Path("/b"), admitted + 3 * WAL_KEPT_BYTES)
     assert (on_data.snapshots, on_wal.snapshots) == (3, 0), "a snapshot is one, whatever it lies on"
     wal.snapshots_on = replace(wal.mount(), mount_point=Path("/kept"))
-    assert [room.needed_bytes for room in check(resolve(study, site)).rooms[1:]] == [admitted, 3 * WAL_KEPT_BYTES]
+    assert [room.needed_bytes for room in check(resolve(study, environment)).rooms[1:]] == [
+        admitted,
+        3 * WAL_KEPT_BYTES,
+    ]
     data.snapshots_on = wal.snapshots_on
-    together = check(resolve(study, site)).rooms[2]
+    together = check(resolve(study, environment)).rooms[2]
     wal.snapshots_on = None
-    of_data = check(resolve(study, site)).rooms[2]
+    of_data = check(resolve(study, environment)).rooms[2]
     assert together.needed_bytes == of_data.needed_bytes + 3 * WAL_KEPT_BYTES
     assert together.snapshots == of_data.snapshots == 3
     data.snapshots_on, wal.snapshots_on = None, together.mount
     wal._free_bytes = admitted - 1
     with pytest.raises(PgassayError, match='"/b" has'):
-        check(resolve(study, site))
+        check(resolve(study, environment))
 
 
 @pytest.mark.parametrize("kind", ["image", "csd"])
@@ -302,18 +307,18 @@ def test_a_drive_of_the_wal_that_is_made_for_the_study_is_as_large_as_it_says(
 ) -> None:
     data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/b"), free_bytes=1)
     data.wal_on, wal.kind = wal, kind
-    site = replace(simulation.site(), drive=lambda wanted, needs: data)
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: data)
     study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": kind})
-    assert len(check(resolve(study, site)).rooms) == 1
+    assert len(check(resolve(study, environment)).rooms) == 1
 
 
 def test_data_and_wal_on_one_file_system_need_their_room_together(simulation: Simulation) -> None:
     data, wal = FakeDrive(Path("/a")), FakeDrive(Path("/a"))
     study = study_of(fixed={"drive.data": "directory:/a", "drive.wal": "directory:/a"})
-    site = replace(simulation.site(), drive=lambda wanted, needs: data)
-    (alone,) = check(resolve(study, site)).rooms
+    environment = replace(simulation.environment(), drive=lambda wanted, needs: data)
+    (alone,) = check(resolve(study, environment)).rooms
     data.wal_on = wal
-    (both,) = check(resolve(study, site)).rooms
+    (both,) = check(resolve(study, environment)).rooms
     assert both.needed_bytes == alone.needed_bytes + (256 << 20) * 5 // 4 + (64 << 20) + 3 * WAL_KEPT_BYTES
     assert both.snapshots == 3
 
@@ -323,7 +328,7 @@ def test_connections_for_every_thread_are_made_or_refused(simulation: Simulation
     error = refused(simulation, load=many, fixed={"server.max_connections": "150"})
     assert "200 connections" in error.message
     assert "205" in str(error.hint)
-    check(resolve(study_of(load=many), simulation.site()))
+    check(resolve(study_of(load=many), simulation.environment()))
 
 
 def test_a_server_has_room_for_the_loads_connections(simulation: Simulation) -> None:
@@ -352,7 +357,7 @@ def test_a_load_on_the_rest_of_the_cpus_is_refused_where_no_server_leaves_any(
         assert "--set host.cores=1" in str(error.hint)
     two = {"load.cores": ["rest", "all"]}
     assert '"load.cores" = rest' in refused(simulation, factors=two, design={"baseline": {"load.cores": "all"}}).message
-    planned = replace(simulation.site(), lacking=Lacking(planned=True))
+    planned = replace(simulation.environment(), missing=Missing(planned=True))
     with pytest.raises(UsageError, match='"load\\.cores" = rest'):
         check(resolve(study_of(load=REST), planned))
 
@@ -362,9 +367,9 @@ def test_one_server_that_leaves_a_cpu_suffices_and_a_server_of_the_users_own_may
 ) -> None:
     monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
     factors, design = {"host.cores": ["all", "1"]}, {"baseline": {"host.cores": "1"}}
-    check(resolve(study_of(load=REST, factors=factors, design=design), simulation.site()))
+    check(resolve(study_of(load=REST, factors=factors, design=design), simulation.environment()))
     host_stage.require_rest(
-        resolve(study_of(load=REST), replace(simulation.site(), server=ServerAccess(ours=False))).arms
+        resolve(study_of(load=REST), replace(simulation.environment(), server=ServerAccess(ours=False))).arms
     )
 
 
@@ -373,9 +378,9 @@ def test_a_plan_names_that_a_larger_machine_would_leave_the_load_some_cpus(
 ) -> None:
     monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1}))
     assert "all 2 of this machine" in refused(simulation, load=REST, fixed={"host.cores": "2"}).message
-    lacking = Lacking(planned=True)
+    missing = Missing(planned=True)
     study = study_of(load=REST, fixed={"host.cores": "2"})
-    check(resolve(study, replace(simulation.site(), lacking=lacking)))
-    assert sum("all 2 of this machine" in each for each in lacking.messages) == 1
+    check(resolve(study, replace(simulation.environment(), missing=missing)))
+    assert sum("all 2 of this machine" in each for each in missing.messages) == 1
     monkeypatch.setattr(cpus, "usable", lambda: frozenset({0, 1, 2}))
-    check(resolve(study, simulation.site()))
+    check(resolve(study, simulation.environment()))

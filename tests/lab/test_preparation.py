@@ -21,7 +21,7 @@ RUN_S = 8.0
 
 @dataclass
 class SlowWear:
-    """See `bench.store.Ageing`: its replay takes long."""
+    """See `interfaces.store.Ageing`: its replay takes long."""
 
     machine: Machine
     told_before: list[Prepared]
@@ -46,7 +46,7 @@ def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: py
     sockets.mkdir()
     simulation = Simulation(Machine(place))
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)  # no part of the record
-    resolved = resolve(simulation.study, replace(simulation.site(), socket_directory=sockets))
+    resolved = resolve(simulation.study, replace(simulation.environment(), socket_directory=sockets))
     assert forecast(resolved).ageing_s == 0.0
     told: list[Prepared] = []
     fresh = prepare(resolved.arms[0], told.append)

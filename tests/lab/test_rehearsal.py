@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedArm, resolve
 from pgassay.lab.preparation import rehearse, with_settings
 from tests.lab.machine import Machine
@@ -22,7 +22,7 @@ def machine(tmp_path: Path) -> Machine:
 @pytest.fixture
 def arm(machine: Machine, tmp_path: Path) -> ResolvedArm:
     simulation = Simulation(machine)
-    return resolve(simulation.study, replace(simulation.site(), socket_directory=tmp_path / "sockets")).arms[0]
+    return resolve(simulation.study, replace(simulation.environment(), socket_directory=tmp_path / "sockets")).arms[0]
 
 
 def test_the_server_has_the_settings_that_are_wanted(machine: Machine, arm: ResolvedArm) -> None:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.load import LoadOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.load import LoadOptions
 from pgassay.lab import settings as server_settings
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor

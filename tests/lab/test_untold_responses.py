@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.drive_counters import DriveCounters, Trust
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
+from pgassay.interfaces.drive_counters import DriveCounters, Trust
 from pgassay.lab.drives import not_told, real_drives
 from tests.fakes.runner import FakeRunner
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.load import Tools
-from pgassay.bench.running import Clock, Runner
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.load.cacheprobe import CacheprobeLoad, CacheprobeOptions
 from pgassay.load.fio import FioLoad, FioOptions
 from pgassay.load.pgbench.driver import PgbenchLoad

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.data import unequal_sums
 
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Completed
-from pgassay.bench.server import Server
-from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.running import Completed
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.load import cacheprobe as load
 from pgassay.load.cacheprobe import SIZE, CacheprobeOptions, Phase, Size, cached_pages
 from pgassay.testing import real

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pgassay.bench.places import Endpoint
+from pgassay.interfaces.places import Endpoint
 from pgassay.load.pgbench.options import PgbenchOptions, create_command, fill_command, run_command
 
 ENDPOINT = Endpoint(Path("/s"), 5433, "postgres", "me")

@@ -10,7 +10,7 @@ from threading import Thread
 
 import pytest
 
-from pgassay.bench.errors import LoadError
+from pgassay.interfaces.errors import LoadError
 from pgassay.load.player import VARIABLE, ControlledProgram
 from pgassay.testing.fakes import FakeClock
 from tests.fakes.runner import FakeRunning

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pgassay.bench.load import Driver, LoadOptions
-from pgassay.bench.options import declared_options, factors_of
 from pgassay.errors import UsageError
+from pgassay.interfaces.load import Driver, LoadOptions
+from pgassay.interfaces.options import declared_options, factors_of
 from pgassay.load import drivers
 
 
@@ -51,7 +51,7 @@ def test_an_unknown_driver_is_refused_with_those_that_are_there() -> None:
 
 
 def test_a_program_that_is_missing_is_named_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.bench.load.children.which", lambda name: None)
+    monkeypatch.setattr("pgassay.interfaces.load.children.which", lambda name: None)
     for name in ("sysbench", "sysbench-tpcc", "fio"):
         with pytest.raises(UsageError, match="is not installed") as caught:
             drivers.require_program(name)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.hosting import Placement
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.hosting import Placement
 from pgassay.load import fio as load
 from pgassay.load.fio import IO_SIZE, RESPONSES, FioOptions, parse_pattern, run_command
 from pgassay.testing.fakes import FakeInstallation

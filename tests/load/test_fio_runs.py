@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.load.fio import FILE, FILEIO_NAME, FioLoad, FioOptions
 from pgassay.testing import real
 from tests.load.loads import fio, real_tools

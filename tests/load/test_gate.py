@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.hosting import Placement
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.server import Server
 from pgassay.load import drivers, program
 from pgassay.load.player import PlayedLoad, PlayedScript
 from pgassay.testing import real

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.bench.load import LedgerLoad, LedgerState, Tools
-from pgassay.bench.places import Endpoint
-from pgassay.bench.server import Server
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.load import LedgerLoad, LedgerState, Tools
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench import data as acknowledged
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import LEDGER_TABLE, OURS, PgbenchOptions, random_seed, run_command

@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.client import CLOCK_ERROR, CLOCK_OFFSET, LOOPBACK, RESPONSES, SHORTEST, NetworkPath
-from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LoadOptions, Tools
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import accounts
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.client import CLOCK_ERROR, CLOCK_OFFSET, LOOPBACK, RESPONSES, SHORTEST, NetworkPath
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.load import LoadOptions, Tools
+from pgassay.interfaces.places import Endpoint, Listening
+from pgassay.interfaces.server import Server
 from pgassay.load import drivers
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player

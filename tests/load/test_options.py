@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.factor import SetupDraft, Stage
-from pgassay.bench.options import OptionFactor, factors_of
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import SetupDraft, Stage
+from pgassay.interfaces.options import OptionFactor, factors_of
 from pgassay.load.drivers import factors
 from pgassay.load.pgbench.options import PgbenchOptions, Script, check_scripts, parse_scripts, show_scripts
 

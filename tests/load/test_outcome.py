@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.running import Completed
+from pgassay.interfaces.running import Completed
 from pgassay.load import program, responses
 from pgassay.load.pgbench import output as results
 from pgassay.load.pgbench.driver import PgbenchLoad

@@ -12,11 +12,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.factor import Readable
-from pgassay.bench.options import factors_of
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.factor import Readable
+from pgassay.interfaces.options import factors_of
+from pgassay.interfaces.server import Server
 from pgassay.lab.checks import code_of
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.bench.server import Server
-from pgassay.bench.slices import Slice
 from pgassay.errors import UsageError
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import Slice
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.hosting import Placement
-from pgassay.bench.load import Load
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.load import Load
+from pgassay.interfaces.server import Server
 from pgassay.load import program
 from pgassay.testing.fakes import FakeInstallation
 from tests.fakes.runner import FakeRunner, Program

@@ -2,8 +2,8 @@
 
 import pytest
 
-from pgassay.bench.load import Tools
 from pgassay.errors import UsageError
+from pgassay.interfaces.load import Tools
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.counted import require_countable
 from pgassay.load import drivers
@@ -14,9 +14,9 @@ from tests.packages import Install
 CODE = """
 from dataclasses import dataclass
 
-from pgassay.bench.kinds import choice, whole
-from pgassay.bench.load import BaseLoad, Driver, LoadOptions
-from pgassay.bench.options import option
+from pgassay.interfaces.kinds import choice, whole
+from pgassay.interfaces.load import BaseLoad, Driver, LoadOptions
+from pgassay.interfaces.options import option
 
 
 @dataclass(frozen=True, kw_only=True)

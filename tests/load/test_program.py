@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from pgassay.bench.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes
+from pgassay.interfaces.server import Server
 from pgassay.load import options, program
 from pgassay.testing import real
 

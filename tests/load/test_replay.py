@@ -9,11 +9,11 @@ from time import sleep
 import psycopg
 import pytest
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.places import Endpoint
-from pgassay.bench.server import Server
-from pgassay.bench.slices import Slice
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import Slice
 from pgassay.load.player import LeftOut, Player, ReplayedLog
 from pgassay.testing import real
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import LoadResult
-from pgassay.bench.server import Server
-from pgassay.bench.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import CallFailure, LatencyHistogram, ReplayedSecond, Slice
 from pgassay.load import replay as results
 from pgassay.load.player import LeftOut, LogFacts
 from pgassay.load.replay import ReplayLoad, ReplayOptions

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.errors import LoadError
+from pgassay.interfaces.errors import LoadError
 from pgassay.load.pgbench.output import ScriptSummary, Summary, parse_summary
 from tests.load.samples import FOLDER, texts, without
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
+from pgassay.interfaces.places import Endpoint
 from pgassay.load import sysbench as output
 from pgassay.load import sysbench as rows
 from pgassay.load.sysbench import DISTRIBUTIONS, SysbenchOptions, run_command

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.load.sysbench import SCENARIOS
 from pgassay.testing import real
 from tests.load.loads import sysbench

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
+from pgassay.interfaces.places import Endpoint
 from pgassay.lab.run import write_study
 from pgassay.load import tpcc as tables
 from pgassay.load.sysbench import parse_seconds

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.load.tpcc import LAST_NAMES, WEIGHTS
 from pgassay.testing import real
 from tests.load.loads import tpcc

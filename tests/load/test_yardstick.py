@@ -7,8 +7,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from pgassay.bench.running import Completed
-from pgassay.bench.server import Server
+from pgassay.interfaces.running import Completed
+from pgassay.interfaces.server import Server
 from pgassay.load import references
 from pgassay.load.pgbench.options import PgbenchOptions
 

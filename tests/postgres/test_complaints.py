@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import QueryError
-from pgassay.bench.places import Endpoint
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.places import Endpoint
 from pgassay.postgres.complaints import complaint
 from pgassay.postgres.server import Session
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import ClusterError
 from pgassay.postgres import copied
 from pgassay.postgres.copied import Control
 

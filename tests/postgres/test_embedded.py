@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
 from pgassay.errors import UsageError
+from pgassay.interfaces.places import Account
 from pgassay.postgres import find
 from pgassay.postgres.find import Finder
 from pgassay.testing.fakes import FakeClock

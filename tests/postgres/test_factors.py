@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.postgres.builds.cache import MANIFEST, Manifest
 from pgassay.postgres.builds.recipe import Recipe
 from pgassay.postgres.factors import FACTORS

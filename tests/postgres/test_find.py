@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
-from pgassay.bench.running import Completed
 from pgassay.errors import UsageError
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.running import Completed
 from pgassay.lab.places import STAND_IN, stand_in
 from pgassay.plugins import install_command
 from pgassay.postgres import find

@@ -14,10 +14,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.server import Server
 from pgassay.host.accounts import choose
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Endpoint, Listening
+from pgassay.interfaces.server import Server
 from pgassay.postgres import network
 from pgassay.testing import real
 

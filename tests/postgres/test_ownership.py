@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.places import Account
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.places import Account
 from pgassay.postgres import ownership, processes
 
 OURSELVES = Account(None, os.geteuid(), os.getegid())

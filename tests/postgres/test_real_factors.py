@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Factor, Readable, SetupDraft, matches
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, matches
 from pgassay.postgres import settings
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.server import LocalServer

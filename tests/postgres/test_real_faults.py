@@ -14,9 +14,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.errors import ClusterError, QueryError
-from pgassay.bench.places import Account
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.errors import ClusterError, QueryError
+from pgassay.interfaces.places import Account
 from pgassay.postgres import ownership, processes
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.testing import real

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pgassay.bench.errors import QueryError
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.server import Server
 from pgassay.postgres.factors import SchemaChange
 from pgassay.testing import real
 

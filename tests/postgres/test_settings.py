@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError, SettingError, SpaceError
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.errors import BenchError, SettingError, SpaceError
 from pgassay.postgres import settings
 from pgassay.postgres.settings import Setting, in_base_unit, same
 from tests.fakes.runner import FakeRunner, Program

@@ -2,9 +2,9 @@
 
 import pytest
 
-from pgassay.bench import versions
-from pgassay.bench.places import Version
 from pgassay.errors import UsageError
+from pgassay.interfaces import versions
+from pgassay.interfaces.places import Version
 from pgassay.postgres import installation
 from pgassay.postgres.find import fits, newest_first, parse_requested_version
 

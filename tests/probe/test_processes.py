@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.probe import Target
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.probe import Target
 from pgassay.probe.procfs import US_PER_TICK, LabFiles, ProcessIo, ProcessTree, children_of, read_text
 from pgassay.testing.fakes import FakeClock, FakeInstallation
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.proc import Process, parse_stat
+from pgassay.interfaces.proc import Process, parse_stat
 from pgassay.probe.procfs import US_PER_TICK, parse_cpu, parse_device_stat, parse_table, sum_counts
 
 STAT = "4242 (postgres) S 17 4242 4242 0 -1 4194304 900 80 0 0 30 40 500 600 20 0 1 0 100 0 0\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import Tools
-from pgassay.bench.probe import Target
-from pgassay.bench.server import Server
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.probe import Target
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.driver import PgbenchLoad
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.postgres import processes

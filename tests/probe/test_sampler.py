@@ -10,9 +10,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.running import Clock
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.running import Clock
 from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes import FakeClock
 from tests.fakes.probe import FakeReader

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.values import LevelRecord
-from pgassay.report import drives, words
+from pgassay.report import drives, formatting
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
@@ -75,4 +75,4 @@ def test_a_few_milliseconds_of_reading_are_no_latency(findings: Findings) -> Non
     assert all(drives.FEW in each.notes for each in mine)
     rows = [{str(row[0]): [str(cell) for cell in row[1:]] for row in table.rows} for table in mine]
     assert ["a read, mean, ms" in each for each in rows] == [True, False]
-    assert all(words.MISSING not in each["a write, mean, ms"] for each in rows)
+    assert all(formatting.MISSING not in each["a write, mean, ms"] for each in rows)

@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import costs, sensitivity, text, tradeoff, words
+from pgassay.report import costs, formatting, sensitivity, text, tradeoff
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -175,9 +175,9 @@ def roundings(findings: Findings) -> Iterator[str]:
 
 
 def _alike(effect: Effect, response: Response, told: str) -> Iterator[str]:
-    table, said = _PER_CENT.search(words.effect(effect, response)), _PER_CENT.search(told)
+    table, said = _PER_CENT.search(formatting.effect(effect, response)), _PER_CENT.search(told)
     if effect.scale is Scale.RATIO and table and said and _number(table[1]) != _number(said[1]):
-        yield f"{response.name}: {words.effect(effect, response)} and {told}"
+        yield f"{response.name}: {formatting.effect(effect, response)} and {told}"
 
 
 def _number(told: str) -> float:
@@ -206,8 +206,8 @@ def figures_like_tables(findings: Findings) -> Iterator[str]:
     for response, each in judged_of(findings):
         drawn = response.scale is Scale.RATIO or response.unit == "share"
         row = forest_row(each.effect, response.title) if drawn else None
-        if row is not None and row["text"] != words.effect(each.effect, response):
-            yield f"{response.name}: {row['text']} and {words.effect(each.effect, response)}"
+        if row is not None and row["text"] != formatting.effect(each.effect, response):
+            yield f"{response.name}: {row['text']} and {formatting.effect(each.effect, response)}"
 
 
 WALKS = (

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.findings import Findings
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, specification
@@ -28,7 +28,7 @@ def test_every_covariate_point_has_its_own_costs(findings: Findings) -> None:
     costs = text[text.index('id="why"') : text.index('id="bottleneck"')]
     for place in ("load.clients=1", "load.clients=8"):
         said = f"{place}: the same with every treatment: server CPU, per transaction 300 µs"
-        assert words.sentence(said) in costs, "the planted costs do not depend on the treatment"
+        assert formatting.sentence(said) in costs, "the planted costs do not depend on the treatment"
 
 
 def test_each_panel_of_the_forest_draws_its_own_arm_only(tmp_path: Path) -> None:

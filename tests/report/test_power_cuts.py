@@ -16,9 +16,9 @@ from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
 from pgassay.report import headline, power_cuts, published, text, verdict, warnings
 from pgassay.report.findings import Findings
+from pgassay.report.formatting import MISSING
 from pgassay.report.power_cuts import SECTION, arms
 from pgassay.report.section import Figure, Folded, Surface, Table, Verdicts
-from pgassay.report.words import MISSING
 from pgassay.study.levels import Arm
 from pgassay.study.model import Claim
 from tests.report.blocks import plain, tables

@@ -11,7 +11,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, verdict
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.answer import Case, headline
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Judged
@@ -62,7 +62,7 @@ def test_every_printed_verdict_agrees_with_the_printed_interval(
 ) -> None:
     effect = measured(response, change, noise, blocks, seed)
     found = verdict(effect, response, resolution=resolution, blocks_max=12)
-    low, high = ends(words.effect(effect, response))
+    low, high = ends(formatting.effect(effect, response))
     if found.kind is Kind.EQUIVALENT:
         (shown,) = re.findall(r"within ±([\d.]+) (?:%|points)", found.text)
         assert -float(shown) <= low <= high <= float(shown)
@@ -76,7 +76,7 @@ def test_every_printed_verdict_agrees_with_the_printed_interval(
     # The page's forest, the headline and the JSON show the same interval.
     row = forest_row(effect, "a")
     assert row is not None
-    assert row["text"] == words.effect(effect, response)
+    assert row["text"] == formatting.effect(effect, response)
     told = headline(Case(response, "base", [Judged(effect, found)])).sentences[0]
     (span,) = re.findall(r"95 % interval ([^)]*)", told)
     shown_ends = sorted(abs(float(each.replace(",", ""))) for each in re.findall(_NUMBER, span))
@@ -114,7 +114,7 @@ def test_below_five_blocks_the_ratio_and_its_range_are_printed_as_provisional() 
     effect = few({"base": [168.0, 170.0, 165.0], "a": [594.0, 590.0, 600.0]})
     found = verdict(effect, TPS, resolution=0.02, blocks_max=12)
     assert found.kind is Kind.UNRESOLVED
-    assert words.effect(effect, TPS) == "×3.55 (blocks ×3.47 to ×3.64), provisional, no verdict"
+    assert formatting.effect(effect, TPS) == "×3.55 (blocks ×3.47 to ×3.64), provisional, no verdict"
     assert headline(Case(TPS, "base", [Judged(effect, found)])).sentences[0] == (
         "no verdict yet on throughput: it takes 5 blocks, and 3 count so far; provisional, no verdict: with a"
         " throughput is 3.55 times as high (blocks ×3.47 to ×3.64)"
@@ -123,15 +123,15 @@ def test_below_five_blocks_the_ratio_and_its_range_are_printed_as_provisional() 
     assert (values["low"], values["high"]) == (None, None)
     assert values["provisional"] == pytest.approx([590 / 170, 600 / 165])
     nothing = few({"base": [1.0, 2.0], "a": [float("nan"), float("nan")]})
-    assert words.effect(nothing, TPS) == "no interval yet"
+    assert formatting.effect(nothing, TPS) == "no interval yet"
     assert "provisional" not in effect_values(nothing)
 
 
 def test_a_single_block_has_no_range() -> None:
     """It was printed as "(blocks 9.9 to 9.9 %)"."""
     effect = few({"base": [100.0], "a": [110.0]})
-    assert words.effect(effect, TPS) == "+10.0 %, provisional, no verdict"
-    assert words.effect(few({"base": [0.5], "a": [0.6]}, HOT), HOT) == "+10.0 points, provisional, no verdict"
+    assert formatting.effect(effect, TPS) == "+10.0 %, provisional, no verdict"
+    assert formatting.effect(few({"base": [0.5], "a": [0.6]}, HOT), HOT) == "+10.0 points, provisional, no verdict"
     found = verdict(effect, TPS, resolution=0.02, blocks_max=12)
     assert (
         headline(Case(TPS, "base", [Judged(effect, found)]))
@@ -142,6 +142,6 @@ def test_a_single_block_has_no_range() -> None:
 
 def test_a_provisional_difference_has_its_unit() -> None:
     effect = few({"base": [0.5, 0.6, 0.4], "a": [0.7, 0.8, 0.7]}, HOT)
-    assert words.effect(effect, HOT) == "+23.3 points (blocks +20.0 to +30.0), provisional, no verdict"
+    assert formatting.effect(effect, HOT) == "+23.3 points (blocks +20.0 to +30.0), provisional, no verdict"
     apart = few({"base": [1.0, 1.0], "a": [0.01, 100.0]})
-    assert words.effect(apart, TPS) == "0.0 % (blocks not known), provisional, no verdict"
+    assert formatting.effect(apart, TPS) == "0.0 % (blocks not known), provisional, no verdict"

@@ -9,10 +9,10 @@ from pgassay.analysis.claims import ClaimJudgement, Mark, beyond
 from pgassay.errors import UsageError
 from pgassay.report import text
 from pgassay.report.findings import Findings
+from pgassay.report.formatting import MISSING
 from pgassay.report.published import SECTION
 from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
-from pgassay.report.words import MISSING
 from pgassay.study import builtin
 from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Published, PublishedFigure, Study

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.analysis.claims import Mark
 from pgassay.analysis.scaling import Estimate
-from pgassay.report import page, text, words
+from pgassay.report import formatting, page, text
 from pgassay.report.curves import BAD_FIT, scaling_of
 from pgassay.report.curves import FITS as SECTION
 from pgassay.report.curves import fit_sentences as sentences
@@ -114,8 +114,8 @@ def test_a_fit_that_is_not_told_is_not_drawn_either(findings: Findings, bad: tup
     assert ('"Universal Scalability Law"' in drawn) == ("law" not in bad)
     table, *_ = tables(SECTION, badly)
     for _, kink, gain, contention, coherency, clients, peak, misfit in (map(str, row) for row in table.rows):
-        assert ({kink, gain} == {words.MISSING}) == ("kink" in bad)
-        assert ({contention, coherency, clients, peak} == {words.MISSING}) == ("law" in bad)
+        assert ({kink, gain} == {formatting.MISSING}) == ("kink" in bad)
+        assert ({contention, coherency, clients, peak} == {formatting.MISSING}) == ("law" in bad)
         assert "50.0 %" in misfit
 
 

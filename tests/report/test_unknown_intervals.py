@@ -10,7 +10,7 @@ from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.robust import Instability
-from pgassay.report import costs, curves, verdict, words
+from pgassay.report import costs, curves, formatting, verdict
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings
 from pgassay.report.sensitivity import _spread
@@ -39,7 +39,7 @@ def wide(effect: Effect) -> Effect:
 
 def test_a_forest_leaves_it_out(findings: Findings) -> None:
     effect = next(each for each in findings.costs if 1e5 < each.high < inf)
-    assert words.UNKNOWN in words.effect(effect, findings.responses[WAL])
+    assert formatting.UNKNOWN in formatting.effect(effect, findings.responses[WAL])
     assert forest_row(effect, "WAL") is None
     assert forest_row(replace(effect, low=4.0), "WAL") is not None, "certainly more"
     drawn = drawing(verdict.SECTION, findings, "responses")
@@ -51,7 +51,7 @@ def test_a_table_of_costs_leaves_it_out(findings: Findings) -> None:
     (table,) = tables(costs.SECTION, findings)
     row = next(row for row in table.rows if str(row[0]).startswith("WAL, "))
     assert "945" not in str(row[2])
-    assert words.UNKNOWN not in str(row[2])
+    assert formatting.UNKNOWN not in str(row[2])
 
 
 def test_a_claim_tells_no_such_numbers(findings: Findings) -> None:
@@ -66,11 +66,11 @@ def test_points_of_a_curve_neither(findings: Findings) -> None:
     points = (Point("load.clients=1", 5, 100.0, 91.0, 109.0, ()), Point("load.clients=2", 5, 200.0, 0.2, 2e5, ()))
     curve = Curve("", "", points, 0.95)
     assert [row["high"] for row in curves.rows_of([curve], TPS)] == [109.0, None]
-    assert curves._table(curve, TPS).rows[1][2:] == (words.UNKNOWN, words.UNKNOWN)
+    assert curves._table(curve, TPS).rows[1][2:] == (formatting.UNKNOWN, formatting.UNKNOWN)
     assert curves.known(curve, 0.1) == "1 of 2 points is known to ±10 %; of 1 point nothing is known"
 
 
 def test_a_ratio_of_spreads_neither() -> None:
     found = Instability("a", "", "", 5, 2.0, 0.01, 400.0, 0.95, ())
-    assert _spread(found) == f"×2.00 [{words.UNKNOWN}]"
+    assert _spread(found) == f"×2.00 [{formatting.UNKNOWN}]"
     assert _spread(replace(found, low=0.0, high=inf)) == "×2.00"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
 from pgassay.host.accounts import choose
+from pgassay.interfaces.places import Account
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root has anything to lose to another account")
 

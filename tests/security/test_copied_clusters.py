@@ -6,10 +6,10 @@ from shutil import rmtree
 
 import pytest
 
-from pgassay.bench.errors import BenchError
 from pgassay.capture.physical import BACKUP, FilesRequest, fetch
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
+from pgassay.interfaces.errors import BenchError
 from pgassay.postgres import adoption
 from pgassay.postgres.installation import COPY_OF
 from pgassay.testing import real

@@ -9,11 +9,11 @@ from typing import cast
 
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.load import Tools
-from pgassay.bench.server import Server
 from pgassay.host import runner
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.server import Server
 from pgassay.load import program
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
 from pgassay.host.huge_pages import shared_memory
 from pgassay.host.keeper import VARIABLE, mark, orphans
+from pgassay.interfaces.errors import ClusterError
 from pgassay.postgres import ownership
 from pgassay.postgres.settings import status_of_map
 from pgassay.probe.procfs import parse_table

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.running import Completed
 from pgassay.capture import dump, files
 from pgassay.capture.errors import CaptureError, SyntheticError
 from pgassay.capture.format import Capture, Column, Data, Statement, Table
@@ -22,6 +21,7 @@ from pgassay.cli import _trust, main
 from pgassay.files import UntrustedError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.running import Completed
 from tests.capture.test_asking import KEYED, asked
 from tests.capture.test_files import written
 from tests.capture.test_scripts import SOURCE, capture

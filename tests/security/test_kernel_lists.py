@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench import places
 from pgassay.host.groups import Hierarchy, forgets_cpus, group_of, memory_hierarchy
+from pgassay.interfaces import places
 
 FORGED = "/tmp/m\x0cx\u00a0/tmp/evil\u00a0cgroup\u00a0memory,cpuset,blkio\u00a00\u00a00".encode()
 """Read by what Unicode calls blanks and ends of lines, a line of its own that has root make groups in /tmp/evil."""

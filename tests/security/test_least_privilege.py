@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.load import Tools
-from pgassay.bench.server import Server
 from pgassay.children import PATH, which
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.server import Server
 from pgassay.load import program
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.player import PlayedLoad, PlayedScript, Player

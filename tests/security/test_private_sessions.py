@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from pgassay.bench.places import Endpoint
+from pgassay.interfaces.places import Endpoint
 from pgassay.postgres.server import Session
 from pgassay.testing import real
 

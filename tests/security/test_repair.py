@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Account
 from pgassay.cli import main
 from pgassay.drive.block import leftovers
 from pgassay.drive.root import MARKER_FILE, NAME, find_root, put_marker
 from pgassay.drive.sessions import killed_runs
 from pgassay.host.changes import FILE, Change, boot_of
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Account
 from pgassay.lab.drives import remove_left
 from pgassay.scratch import VARIABLE as STATE_VARIABLE
 from pgassay.study.findings import Severity

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from pgassay import copying
-from pgassay.bench.errors import BenchError, ClusterError
 from pgassay.drive.attacher import DriveSet
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
 from pgassay.host.storage import mount_of
+from pgassay.interfaces.errors import BenchError, ClusterError
 from pgassay.postgres import ownership, settings
 from pgassay.testing import real
 from tests.security.attackers import again_and_again, as_account, as_root, servers_account

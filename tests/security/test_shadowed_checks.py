@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
+from pgassay.interfaces.server import Server
 from pgassay.lab import measurements
 from pgassay.testing import real
 

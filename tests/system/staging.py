@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 
-from pgassay.bench.running import Running
 from pgassay.host.accounts import choose
+from pgassay.interfaces.running import Running
 from pgassay.testing import real
 
 PORT = 5999

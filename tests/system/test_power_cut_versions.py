@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.versions import parse_version
 from pgassay.cli.postgres import builder
+from pgassay.interfaces.versions import parse_version
 from pgassay.lab.power_cuts import WHOLE_EVERY
 from pgassay.record.power_cuts import SOUND, power_cuts
 from pgassay.record.reading import Run

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from pgassay._core import write_flash_trace
-from pgassay.bench.write_signature import of_trace
 from pgassay.flash.prediction import Target, predict
+from pgassay.interfaces.write_signature import of_trace
 from tests.drive.block import real
 from tests.flash.test_prediction import BLOCKS, LIVE, WITHIN, recorded
 from tests.system.journeys import Place

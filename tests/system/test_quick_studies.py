@@ -18,8 +18,8 @@ from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.checks import FOREIGN_WRITE_BYTES_MIN
+from pgassay.lab.environment import FOREIGN_SHARE_MAX
 from pgassay.lab.places import Building
-from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.load import drivers
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE

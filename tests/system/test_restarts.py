@@ -10,10 +10,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench.errors import BenchError, ClusterError, Lacking
 from pgassay.cli import main
 from pgassay.errors import PgassayError
 from pgassay.host.accounts import choose
+from pgassay.interfaces.errors import BenchError, ClusterError, Missing
 from pgassay.postgres.attached import attachment
 from pgassay.postgres.attached.attachment import Attachment, attach
 from pgassay.postgres.attached.restarts import RestartCommand
@@ -115,7 +115,7 @@ def before(server: Restartable) -> Iterator[dict[str, object]]:
 
 
 def attached(server: Restartable, folder: Path, limit_s: float = PATIENCE_S) -> Attachment:
-    return attach(server.dsn(), folder, Lacking(), {}, restart=RestartCommand.of(str(server.script), limit_s))
+    return attach(server.dsn(), folder, Missing(), {}, restart=RestartCommand.of(str(server.script), limit_s))
 
 
 def words(journey: Place, server: Restartable, *more: str) -> tuple[str, ...]:
@@ -316,7 +316,7 @@ def test_a_read_only_server_is_refused(server: Restartable, tmp_path: Path) -> N
     server.query("ALTER ROLE plain SET default_transaction_read_only = on")
     try:
         with pytest.raises(PgassayError, match="is read-only"):
-            attach(server.dsn("plain"), tmp_path, Lacking(), {})
+            attach(server.dsn("plain"), tmp_path, Missing(), {})
     finally:
         server.query("ALTER ROLE plain RESET default_transaction_read_only")
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from pgassay.bench.factor import Factor
+from pgassay.interfaces.factor import Factor
 from pgassay.lab.catalogue import every_factor
 from pgassay.testing.contracts import FactorContract
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.factor import Readable
-from pgassay.bench.load import Tools
-from pgassay.bench.options import rows_of
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Readable
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.options import rows_of
 from pgassay.load import drivers
 from pgassay.study.levels import Level
 from pgassay.testing.contracts import LoadContract, LoadOnServer, load_on_server, on_server

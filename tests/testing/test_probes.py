@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pgassay.bench.probe import Probe, Target
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.probe import Probe, Target
 from pgassay.probe.disks import Device, Diskstats
 from pgassay.probe.procfs import MachineReader, ProcessIo, ProcessTree
 from pgassay.probe.registry import PROBES, Probes

@@ -64,7 +64,7 @@ def test_empty_packages_keep_the_rules(skeleton: Path) -> None:
         ("lab/run.py", "import pgassay.live", "From the ground up"),
         ("library.py", "import pgassay.cli", "From the ground up"),
         ("newcomer/__init__.py", "", "From the ground up"),
-        ("drive/image.py", "import pgassay.record", "A room knows the bench"),
+        ("drive/image.py", "import pgassay.record", "A room knows the interfaces"),
         ("report/page.py", "import pgassay.postgres", "Only the lab and the command line"),
         ("probe/wal.py", "import pytest", "Only tests need"),
         ("plugins.py", "import pgassay.study", "From the ground up"),

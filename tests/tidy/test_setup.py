@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench import versions
+from pgassay.interfaces import versions
 from pgassay.postgres import find
 
 ROOT = Path(__file__).parents[2]

@@ -8,8 +8,8 @@ from pgassay_sample.host_factor import SWAPPINESS
 from pgassay_sample.load import DRIVER, BatchOptions
 from pgassay_sample.probe import INTERRUPTS, InterruptReader, parse
 
-from pgassay.bench.factor import Factor
-from pgassay.bench.probe import Probe
+from pgassay.interfaces.factor import Factor
+from pgassay.interfaces.probe import Probe
 from pgassay.testing.contracts import (
     FactorContract,
     LoadContract,

@@ -36,10 +36,10 @@ from pgassay.advise.space import (
     within,
 )
 from pgassay.advise.task import Question, Task, document
-from pgassay.bench.errors import ClusterError, HostError, NotSettableError, SettingError
-from pgassay.bench.factor import Factor
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import huge_pages
+from pgassay.interfaces.errors import ClusterError, HostError, NotSettableError, SettingError
+from pgassay.interfaces.factor import Factor
 from pgassay.lab import measurements, power_cuts, preparation
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue
@@ -69,7 +69,7 @@ BROUGHT_BY: Mapping[str, str] = {
 }
 """The options with which a response is measured that usually nothing measures."""
 CheckSettings = Callable[[Mapping[str, str]], None]
-"""Raises for the first setting or value that PostgreSQL refuses; see `bench.server.Installation`."""
+"""Raises for the first setting or value that PostgreSQL refuses; see `interfaces.server.Installation`."""
 _FIXED = "internal"
 HUGE_PAGES, RESERVED = "huge_pages", "host.huge_pages"
 """PostgreSQL's setting, and the factor by which the lab reserves what the server asks for."""
@@ -181,10 +181,10 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
     could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
-    site = bench.site()
+    environment = bench.environment()
     installation = bench.installation()
     major = installation.version.major
-    memory_bytes = min(site.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
+    memory_bytes = min(environment.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
     machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
     short_form = request.quick and not (request.only or request.space)
     described = describe(bench.runner, bench.account, installation.bindir, request.space)
@@ -195,11 +195,11 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         machine,
         request.start,
         allowed=[*request.allowed],
-        barred=barred(settings, request.question, site.catalogue),
+        barred=barred(settings, request.question, environment.catalogue),
         window_s=window_s,
         quick=short_form,
     )
-    require_levels(space, site.catalogue, described, installation.check_settings)
+    require_levels(space, environment.catalogue, described, installation.check_settings)
     nodes = next((each.nodes for each in settings if each.name == "work_mem"), known_settings()["work_mem"].nodes)
     limits = Limits(machine.memory_bytes, int(str(request.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
@@ -305,7 +305,7 @@ def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> t
     resolved = prepared.resolved
     if len(screenings.in_turns(space)) < len(space.dimensions):
         design = replace(resolved.study.design, pairing=SEQUENTIAL)
-        resolved = resolve(replace(resolved.study, design=design), resolved.site)
+        resolved = resolve(replace(resolved.study, design=design), resolved.environment)
     return tuple(each.better is Better.HIGHER for each in found), forecast(resolved, known_pace(resolved, latest))
 
 
@@ -316,7 +316,7 @@ def _prepared(question: Question, space: Space, bench: Workbench) -> Prepared:
         other = space.start.with_values({each.name: each.far})
         try:
             asked = document(question, space, "advise", [space.start, other], {})
-            return prepare(resolve(write_study("advise", asked).study, bench.site()), bench)
+            return prepare(resolve(write_study("advise", asked).study, bench.environment()), bench)
         except OURS as error:
             refused = refused or error
     assert refused is not None, "a space has a setting"
@@ -345,7 +345,7 @@ def _turned_s(question: Question, space: Space, bench: Workbench, latest: int) -
         return None
     try:
         asked = document(question, space, "advise", batch, {})
-        resolved = prepare(resolve(write_study("advise", asked).study, bench.site()), bench).resolved
+        resolved = prepare(resolve(write_study("advise", asked).study, bench.environment()), bench).resolved
     except OURS:
         return None
     if resolved.study.design.pairing != ALTERNATE:

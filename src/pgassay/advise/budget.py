@@ -11,7 +11,7 @@ from pgassay.advise.screening import (
     rows_needed,
 )
 from pgassay.errors import UsageError
-from pgassay.report.words import counted
+from pgassay.report.formatting import counted
 
 PAIRS_A_BATCH = 3
 """Rows with their mirrors that share one trial of the start."""

@@ -21,7 +21,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import surely_moved
-from pgassay.report.words import counted
+from pgassay.report.formatting import counted
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Scale
 

@@ -40,8 +40,8 @@ from pgassay.analysis.explanation import surely_moved
 from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, Verdict
-from pgassay.bench.errors import SettingError
 from pgassay.errors import PgassayError, RunStoppedError, UsageError
+from pgassay.interfaces.errors import SettingError
 from pgassay.lab.arms import resolve as resolve_arms
 from pgassay.lab.attached import bench_of
 from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, write_study
@@ -259,7 +259,7 @@ class RealLaboratory:
 
     def _check(self, wanted: Document) -> None:
         with bench_of(self.options) as bench:
-            prepare(resolve_arms(write_study("advise", wanted).study, bench.site()), bench)
+            prepare(resolve_arms(write_study("advise", wanted).study, bench.environment()), bench)
 
     def _measured(self, name: str, wanted: Document) -> Findings:
         path, written = self.folder / name, write_study(name, wanted)

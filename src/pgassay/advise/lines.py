@@ -15,7 +15,7 @@ from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.space import Configuration, allowed, differing, is_level
 from pgassay.advise.task import Laboratory, Noted, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.errors import UsageError
-from pgassay.report.words import counted
+from pgassay.report.formatting import counted
 from pgassay.study.units import canonical
 
 IDLE = 0.5

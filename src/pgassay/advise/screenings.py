@@ -15,7 +15,7 @@ from pgassay.advise.screening import Plan, Screened, of_objective
 from pgassay.advise.space import Configuration, Space
 from pgassay.advise.task import Measure, Noted, Task, Tell, Trials, Values, fitting, relative
 from pgassay.lab.catalogue import every_factor
-from pgassay.report.words import counted
+from pgassay.report.formatting import counted
 
 _TURNED_LOOK = 6
 """Pairs of servers in turns after which it is asked whether one setting hides the others; `screening.LOOK` pairs one

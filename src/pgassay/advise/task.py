@@ -22,8 +22,8 @@ from pgassay.advise.smoothing import Gains, Holding, LimitChance, Slacks
 from pgassay.advise.space import Configuration, Limits, Space, objections
 from pgassay.analysis.observations import Observation
 from pgassay.record.values import TrialRecord
+from pgassay.report.formatting import counted
 from pgassay.report.section import Folded, Table
-from pgassay.report.words import counted
 from pgassay.study.document import Document
 from pgassay.study.responses import Response
 from pgassay.study.thresholds import Limit, split

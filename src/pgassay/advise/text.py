@@ -22,9 +22,9 @@ from pgassay.advise.task import Task, refused_sentences, refused_values
 from pgassay.advise.walk import Advice
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.formatting import counted, duration, number, ratio_interval
 from pgassay.report.json_values import effect_values
 from pgassay.report.page import PAGE
-from pgassay.report.words import counted, duration, number, ratio_interval
 
 _OTHERS = ("default", "rule of thumb")
 """What an advice is confirmed against, along with the start."""

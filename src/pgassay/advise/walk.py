@@ -48,7 +48,7 @@ from pgassay.advise.task import (
     whatever_is_kept,
 )
 from pgassay.analysis.verdicts import Kind
-from pgassay.report.words import counted
+from pgassay.report.formatting import counted
 
 WHOLE = "whole"
 """The study of a best configuration of which no line was shown to help: what all of them together do."""

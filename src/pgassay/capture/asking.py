@@ -13,9 +13,6 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import NotSettableError
-from pgassay.bench.running import Runner
-from pgassay.bench.server import Installation
 from pgassay.capture import dump
 from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
@@ -26,6 +23,9 @@ from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
+from pgassay.interfaces.errors import NotSettableError
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.server import Installation
 from pgassay.locks import alone
 
 FOLDER = "asked"

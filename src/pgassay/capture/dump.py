@@ -20,10 +20,10 @@ from pathlib import Path
 from shutil import disk_usage
 from time import monotonic
 
-from pgassay.bench.running import Completed, Runner
 from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.capture.reads import MARK
 from pgassay.capture.source import Readable, cpu_ms
+from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.find import Finder
 
 _ENTRY = re.compile(r"(\d+); \d+ \d+ (.*)")

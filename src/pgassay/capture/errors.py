@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from pgassay.bench.errors import BenchError
+from pgassay.interfaces.errors import BenchError
 
 _NAMED = 5
 LACKS_STATISTICS = (

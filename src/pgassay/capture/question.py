@@ -20,11 +20,11 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.kinds import NONE
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Source
 from pgassay.capture.scripts import CapturedScript
 from pgassay.errors import UsageError
+from pgassay.interfaces.kinds import NONE
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.study.responses import full_name
 from pgassay.study.units import format_number

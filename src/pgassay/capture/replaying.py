@@ -29,12 +29,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TextIO
 
-from pgassay.bench.errors import BenchError, QueryError
-from pgassay.bench.load import Load as DrivenLoad
-from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock, Runner
-from pgassay.bench.server import Server
-from pgassay.bench.slices import Slice
 from pgassay.capture import reads
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Moment, Statement
@@ -42,6 +36,12 @@ from pgassay.capture.logs import Event, identifier
 from pgassay.capture.privacy import is_query, private_name, secret_in
 from pgassay.capture.reads import MARK, between, plus
 from pgassay.capture.scripts import CapturedScript, control_of
+from pgassay.interfaces.errors import BenchError, QueryError
+from pgassay.interfaces.load import Load as DrivenLoad
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.running import Clock, Runner
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import Slice
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, ReplayedLog, facts_of
 from pgassay.load.replay import FILE as RESULTS
 from pgassay.load.replay import PlayedStatement, statements_of

@@ -15,7 +15,6 @@ from shutil import disk_usage
 from typing import Any
 
 from pgassay import __version__, untrusted
-from pgassay.bench.running import Clock, Runner
 from pgassay.capture import dump, files, logs, physical, reads, replaying
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
 from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
@@ -27,6 +26,7 @@ from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.capture.synthetic.reading import read_statistics
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.settings import stays
 from pgassay.study.units import format_size

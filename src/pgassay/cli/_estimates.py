@@ -310,26 +310,26 @@ def predict(arguments: argparse.Namespace) -> int:
 
 
 def _prediction(each: "Predicted", daily: int) -> Iterator[str]:
-    from pgassay.report import words
+    from pgassay.report import formatting
 
-    space = _with_interval(words.size, each.physical.value, each.physical.interval)
+    space = _with_interval(formatting.size, each.physical.value, each.physical.interval)
     yield f"{each.place.name}: {space} of flash ({each.physical.basis})"
-    compression = _with_interval(words.number, each.compression.value, each.compression.interval)
+    compression = _with_interval(formatting.number, each.compression.value, each.compression.interval)
     yield f"  compression {compression} ({each.compression.basis})"
     for drive, basis, alone in zip(each.drives, each.bases, each.recordings, strict=True):
-        several = f"; {len(alone)} recordings: {', '.join(map(words.number, alone))}" if len(alone) > 1 else ""
+        several = f"; {len(alone)} recordings: {', '.join(map(formatting.number, alone))}" if len(alone) > 1 else ""
         bracket = "" if basis is None else f" ({basis}, simulated{several})"
         yield (
             f"  over-provisioning {drive.target.over_provisioning * 100:.3g} %: write amplification {_known(drive)}"
             f"{bracket},"
-            f" {words.number(drive.years(daily))} years at {words.size(daily)} a day"
+            f" {formatting.number(drive.years(daily))} years at {formatting.size(daily)} a day"
             f" and {drive.target.rated_cycles:,} cycles"
         )
     if each.wal_share:
-        yield f"  WAL takes {words.number(each.wal_share * 100)} % of it"
+        yield f"  WAL takes {formatting.number(each.wal_share * 100)} % of it"
     for check in each.checks:
         of = f" of {check.run}" if len(each.checks) > 1 else ""
-        settled, again = words.number(check.settled), words.number(check.again.write_amplification)
+        settled, again = formatting.number(check.settled), formatting.number(check.again.write_amplification)
         error = "" if check.error is None else f" ({check.error * 100:+.1f} %)"
         yield f"  the recorded drive{of}: simulated {again}, settled at {settled} when it was aged{error}"
 
@@ -339,12 +339,12 @@ def _with_interval(shown: Callable[[float], str], value: float, interval: tuple[
 
 
 def _known(drive: "Prediction") -> str:
-    from pgassay.report import words
+    from pgassay.report import formatting
 
     if drive.write_amplification is None:
         return "not available: the drive runs out of space"
     settled = "" if drive.settled else ", not settled"
-    return _with_interval(words.number, drive.write_amplification, drive.interval) + settled
+    return _with_interval(formatting.number, drive.write_amplification, drive.interval) + settled
 
 
 def _predicted(each: "Predicted", daily: int) -> dict[str, Any]:

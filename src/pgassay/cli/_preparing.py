@@ -9,8 +9,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.running import Runner
 from pgassay.drive.block import device, kernel
 from pgassay.drive.block.preparation import SEQUENTIAL_BYTES, Proof, prove_in
 from pgassay.drive.smart import SmartOfMounts
@@ -18,6 +16,8 @@ from pgassay.errors import UsageError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import mount_of
+from pgassay.interfaces.drive_counters import DriveCounters
+from pgassay.interfaces.running import Runner
 from pgassay.lab.drives import keep_proof, linux_kernel, owned
 from pgassay.record import known
 from pgassay.scratch import state_directory

@@ -15,7 +15,7 @@ from pgassay.files import accounts_of_ours
 from pgassay.outgoing import visible
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import UserFiles
+    from pgassay.interfaces.places import UserFiles
     from pgassay.lab.catalogue import FactorCatalogue
     from pgassay.study.model import Study
 
@@ -57,7 +57,7 @@ def require(origin: Path, executed: Iterable[str], arguments: argparse.Namespace
 
 def require_study(arguments: argparse.Namespace, study: "Study", files: "UserFiles | None" = None) -> None:
     """The same of a study, whose file, run or capsule is `arguments.origin`; built-in and typed ones have none."""
-    from pgassay.bench.places import UserFiles
+    from pgassay.interfaces.places import UserFiles
 
     origin: Path | None = getattr(arguments, "origin", None)
     if origin is not None:

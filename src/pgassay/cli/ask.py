@@ -22,11 +22,11 @@ from pgassay.cli.run import add_bench_options, add_study_options, bench_options,
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.server import Installation, Server
     from pgassay.capture.asking import PreparedQuestion
     from pgassay.capture.format import Capture, Load
     from pgassay.capture.question import Question
     from pgassay.capture.replaying import Examined, Stage
+    from pgassay.interfaces.server import Installation, Server
     from pgassay.lab.arms import ResolvedArm
     from pgassay.lab.workbench import Workbench
     from pgassay.record.ask import StatementRecord
@@ -219,7 +219,7 @@ def _serving(
     data = arguments.capture / capture.data.file
     outline = document(capture.source, capture.load, data, {}, asked, replayed=replayed)
     study = write_study(NAME, outline, overrides(arguments)).study
-    arms = resolve(study, bench.site()).arms
+    arms = resolve(study, bench.environment()).arms
     if not arguments.dry_run:
         bench.require_room(bench.missing_builds(each.setup.build for each in arms))
     first = sorted(arms, key=lambda each: each.arm.treatment != study.design.baseline)
@@ -247,7 +247,7 @@ def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tr
     from pgassay.lab.arms import resolve
     from pgassay.lab.preparation import rehearse
 
-    arms = resolve(study, bench.site()).arms
+    arms = resolve(study, bench.environment()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     stage = _stage(baseline, bench)
     _prepare(arms)
@@ -292,14 +292,14 @@ def _replayed(study: "Study", source: "Load | None", bench: "Workbench") -> "tup
     from pgassay.load.replay import FILE, ReplayOptions, described
     from pgassay.record.replayed import counts_of, phrases
 
-    arms = resolve(study, bench.site()).arms
+    arms = resolve(study, bench.environment()).arms
     baseline = next(each for each in arms if each.arm.treatment == study.design.baseline)
     baseline.load.check()
     _prepare(arms)
     options = baseline.setup.load
     speed = options.speed if isinstance(options, ReplayOptions) else 1.0
     whole = replace(options, warmup_s=0, duration_s=options.warmup_s + (options.duration_s or 0))
-    load = bench.site().load(whole, baseline.installation)
+    load = bench.environment().load(whole, baseline.installation)
     with scratch.folder("replay") as folder:
         result, made = rehearse(
             baseline,
@@ -329,7 +329,7 @@ def _prepare(arms: "Sequence[ResolvedArm]") -> None:
 
     Raises `UsageError`; where a treatment fails by itself the run will say why.
     """
-    from pgassay.bench.errors import BenchError
+    from pgassay.interfaces.errors import BenchError
     from pgassay.lab.preparation import prepare
 
     for arm in arms:
@@ -380,7 +380,7 @@ def _answers(
     written: "PreparedQuestion", arms: "Sequence[ResolvedArm]", baseline: "ResolvedArm", bench: "Workbench"
 ) -> dict[str, Answers]:
     """By arm; one whose server does not start has none, and the run will say why."""
-    from pgassay.bench.errors import BenchError
+    from pgassay.interfaces.errors import BenchError
 
     alike: dict[object, list[ResolvedArm]] = {}
     for arm in (baseline, *arms):

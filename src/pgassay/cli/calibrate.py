@@ -78,9 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         allow_busy=arguments.allow_busy,
     )
     with CalibrationBench(options) as bench:
-        site = bench.site()
-        study = parse(STUDY, document, site.catalogue)
-        prepared = prepare(resolve(study, site), bench)
+        environment = bench.environment()
+        study = parse(STUDY, document, environment.catalogue)
+        prepared = prepare(resolve(study, environment), bench)
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         capacities: dict[str, str | float] = {"measured_utc": today, **measure(prepared.checked.mount.path)}
         written = WrittenStudy(study, document, seed, {})

@@ -18,7 +18,7 @@ from pgassay.cli.printing import SUCCESS
 from pgassay.errors import PgassayError
 
 if TYPE_CHECKING:
-    from pgassay.bench.factor import Factor
+    from pgassay.interfaces.factor import Factor
 
 SHELLS = ("bash", "zsh", "fish")
 _FACTORS, _STUDIES, _RUNS = "factors", "studies_file", "runs_dir"

@@ -182,12 +182,12 @@ def plugin_findings() -> list[Finding]:
 
 def _required() -> dict[str, tuple[type, Collection[str]]]:
     """The class of each group's objects, and the names that are ours."""
-    from pgassay.bench.factor import Factor
-    from pgassay.bench.load import Driver
-    from pgassay.bench.probe import Probe
     from pgassay.cli import COMMANDS
     from pgassay.importing.files import READERS
     from pgassay.importing.reader import Reader
+    from pgassay.interfaces.factor import Factor
+    from pgassay.interfaces.load import Driver
+    from pgassay.interfaces.probe import Probe
     from pgassay.load.drivers import BUILT_IN
     from pgassay.plugins import Group
     from pgassay.probe.registry import PROBES

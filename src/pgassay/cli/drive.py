@@ -277,10 +277,10 @@ def _row(drive: "NamedDrive") -> dict[str, Any]:
 
 
 def _answer(arguments: argparse.Namespace, answer: Mapping[str, Any]) -> int:
-    from pgassay.report import words
+    from pgassay.report import formatting
 
     scalars = {name: value for name, value in answer.items() if not isinstance(value, Mapping | list)}
-    plain = {name: words.number(value) if isinstance(value, float) else value for name, value in scalars.items()}
+    plain = {name: formatting.number(value) if isinstance(value, float) else value for name, value in scalars.items()}
     width = max(map(len, plain), default=0)
     _say(arguments, answer, "\n".join(f"{name:<{width}}  {value}" for name, value in plain.items()))
     return SUCCESS

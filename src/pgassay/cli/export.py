@@ -81,7 +81,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
     from pgassay.report import page
     from pgassay.report.findings import Findings, paused
-    from pgassay.report.words import size
+    from pgassay.report.formatting import size
 
     path, file = arguments.run, arguments.capsule
     run = Run.open(path)
@@ -117,7 +117,7 @@ def _is_strange(named: "NamedFile", run: Path) -> bool:
 
 def _listed(contents: "Contents", file: Path) -> str:
     from pgassay.record.capsule import RECORD, REPORT
-    from pgassay.report.words import size
+    from pgassay.report.formatting import size
 
     trials = len(contents.run.trials)
     lines = [
@@ -138,7 +138,7 @@ def _listed(contents: "Contents", file: Path) -> str:
 
 
 def _why_left_out(named: "NamedFile", run: Path) -> str:
-    from pgassay.report.words import size
+    from pgassay.report.formatting import size
 
     source = named.sources[0]
     if _is_strange(named, run):

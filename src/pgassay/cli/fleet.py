@@ -19,9 +19,9 @@ from pgassay.errors import PgassayError, UsageError
 from pgassay.plugins import install_command
 
 if TYPE_CHECKING:
-    from pgassay.bench.client import ClientHost
     from pgassay.fleet.blocks import BlockExecutor
     from pgassay.fleet.certificates import Address, Credentials
+    from pgassay.interfaces.client import ClientHost
     from pgassay.lab.run import Remark, WrittenStudy
 
 DAYS = 365

@@ -12,7 +12,7 @@ from pgassay.host.storage import UNKNOWN
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
-from pgassay.report import scale_model, words
+from pgassay.report import formatting, scale_model
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -30,7 +30,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     postgres = "; ".join(
         f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
-    budget = f", budget {words.duration(plan.budget_s)}" if plan.budget_s else ""
+    budget = f", budget {formatting.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
     others = [name for name in plan.settle if name != plan.primary]
     settled = f"; until settled, too: {', '.join(others)}" if others else ""
@@ -54,14 +54,15 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_titled("model", scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()),
         *(
-            f"  first       {words.counted(each.drive_writes, 'drive write')} of {words.size(each.size_bytes)} to"
+            f"  first       {formatting.counted(each.drive_writes, 'drive write')} of"
+            f" {formatting.size(each.size_bytes)} to"
             f" {each.device}, their time not counted"
             for each in plan.overwritings
         ),
         *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
-        *(f"  lacking     {each}" for each in plan.lacking),
+        *(f"  missing     {each}" for each in plan.missing),
     ]
     print(outgoing.lines(lines), end="", file=stream)
 
@@ -77,7 +78,7 @@ def _servers(plan: Plan) -> list[str]:
 
 
 def _place(place: Plan | Elsewhere) -> str:
-    needed, free = words.size(place.needed_bytes), words.size(place.free_bytes)
+    needed, free = formatting.size(place.needed_bytes), formatting.size(place.free_bytes)
     if place.filesystem == UNKNOWN:
         return f"databases of that server, about {needed}"
     return f"{place.data_directory} ({place.filesystem} on {place.device}), about {needed} of {free} free"
@@ -90,9 +91,9 @@ def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
     time = (
         "some minutes each"
         if each_s is None
-        else f"about {words.duration(each_s * len(missing))} by the builds made here"
+        else f"about {formatting.duration(each_s * len(missing))} by the builds made here"
     )
-    programs = words.counted(len(missing), "PostgreSQL")
+    programs = formatting.counted(len(missing), "PostgreSQL")
     first = f"{programs} into {missing[0].cache}, {time} (or beforehand: pgassay postgres build)"
     return _listed("to build", [first, *(f"{each.name}; source: {each.source}" for each in missing)])
 
@@ -100,7 +101,7 @@ def unbuilt_lines(missing: Sequence[MissingBuild]) -> list[str]:
 def reboot_lines(plan: Plan) -> list[str]:
     if not plan.reboots_max:
         return []
-    counts = _span(str(plan.reboots_min), words.counted(plan.reboots_max, "reboot"))
+    counts = _span(str(plan.reboots_min), formatting.counted(plan.reboots_max, "reboot"))
     return [f"  reboots     none, where its authors made {counts}, one after each block"]
 
 
@@ -108,9 +109,15 @@ def until_safe(risk: RiskForecast | None) -> str:
     if risk is None:
         return ""
     bound = f"below {bound_per_cent(risk.below)} % a cut"
-    time = "" if risk.time_s is None else f", {words.duration(risk.time_s)}"
-    least = f"{risk.epochs:,} epochs without any, {risk.cuts:,} cuts in {words.counted(risk.blocks, 'block')}{time}"
-    ends = "" if risk.ends_first is None else f"; the run ends before, after {words.counted(risk.ends_first, 'block')}"
+    time = "" if risk.time_s is None else f", {formatting.duration(risk.time_s)}"
+    least = (
+        f"{risk.epochs:,} epochs without any, {risk.cuts:,} cuts in {formatting.counted(risk.blocks, 'block')}{time}"
+    )
+    ends = (
+        ""
+        if risk.ends_first is None
+        else f"; the run ends before, after {formatting.counted(risk.ends_first, 'block')}"
+    )
     return f"; until a cut did damage, or damage is {bound}: {least}{ends}"
 
 
@@ -137,18 +144,20 @@ def lengths(plan: Plan) -> str:
     """How long a trial and the whole take; transactions take any time, unless a calibration has seen them."""
     if plan.trial_s is None:
         return "their length is unknown until the first trial"
-    whole = _span(words.duration(plan.time_min_s), words.duration(plan.time_max_s))
-    length, loaded = words.duration(plan.trial_s), words.duration(plan.load_s)
+    whole = _span(formatting.duration(plan.time_min_s), formatting.duration(plan.time_max_s))
+    length, loaded = formatting.duration(plan.trial_s), formatting.duration(plan.load_s)
     under = "" if loaded == length else f", {loaded} of it under load"
     if plan.layout_bytes:
-        laid_out = f"{words.duration(plan.layout_s)} for laying out its file of {words.size(plan.layout_bytes)}"
+        laid_out = (
+            f"{formatting.duration(plan.layout_s)} for laying out its file of {formatting.size(plan.layout_bytes)}"
+        )
         under = f"{under}, {laid_out}" if under else f", {laid_out}"
     source = ", as calibrated" if plan.trial_calibrated else under
     if plan.paced_by:
-        source += f", by {words.counted(plan.paced_by, 'run')} here"
+        source += f", by {formatting.counted(plan.paced_by, 'run')} here"
     first = plan.preparation_s
-    prepared = f", {words.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""
-    ageing = f", {words.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""
+    prepared = f", {formatting.duration(first)} of it for snapshots" if first >= _SHOWN_S else ""
+    ageing = f", {formatting.duration(plan.ageing_s)} for ageing the drives" if plan.ageing_s else ""
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
@@ -171,7 +180,7 @@ def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
             high = "more" if each.high is None else f"{each.high * 100:.2g} %"
             low = "less" if each.low is None else f"{each.low * 100:.2g}"
             found = f"about ±{each.width * 100:.2g} % (between ±{low} and {high})"
-        lines.append(f"{_WAYS[each.way]}: {found} after {words.counted(each.blocks, 'block')}; {each.source}")
+        lines.append(f"{_WAYS[each.way]}: {found} after {formatting.counted(each.blocks, 'block')}; {each.source}")
     return _titled("forecast", lines)
 
 
@@ -187,7 +196,7 @@ def _noise(plan: Plan) -> str:
         if blocks is None:
             needs.append(f"more blocks than can be run {what}")
         else:
-            time = "" if plan.block_s is None else f" ({words.duration(blocks * plan.block_s)})"
-            needs.append(f"{words.counted(blocks, 'block')}{time} {what}")
+            time = "" if plan.block_s is None else f" ({formatting.duration(blocks * plan.block_s)})"
+            needs.append(f"{formatting.counted(blocks, 'block')}{time} {what}")
     wanted = f"±{plan.resolution * 100:.3g} %"
     return f"{plan.noise * 100:.2g} % ({plan.noise_source}); {wanted} needs " + ", ".join(needs)

@@ -133,7 +133,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _verify(arguments: argparse.Namespace) -> int:
-    from pgassay.bench.errors import BenchError
+    from pgassay.interfaces.errors import BenchError
     from pgassay.postgres.builds.builder import verify
 
     maker = builder()

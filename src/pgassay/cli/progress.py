@@ -16,7 +16,7 @@ from pgassay.lab.runner import Watcher
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import Output, plain, visible
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.trials import Remaining
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
@@ -92,7 +92,7 @@ class _Bar(Watcher):
             return  # asked again after a drop: nothing new
         self._shown = effects
         for effect in effects:
-            self._tell(f"after {words.counted(effect.blocks, 'block')}: {_said(effect)}")
+            self._tell(f"after {formatting.counted(effect.blocks, 'block')}: {_said(effect)}")
 
     def ruled(self, study: Study) -> None:
         self._left.design = study.design
@@ -167,7 +167,7 @@ class BlockLines(Watcher):
             return
         lost = [trial for trial in self._trials if trial.status is not Status.VALID]
         seconds = sum(trial.length_s for trial in self._trials)
-        took = f"{words.counted(len(self._trials), 'trial')} in {words.duration(seconds)}"
+        took = f"{formatting.counted(len(self._trials), 'trial')} in {formatting.duration(seconds)}"
         parts = [", ".join(filter(None, (took, str(self._left))))]
         kinds = Counter(f"{each.status}: {', '.join(reason.code for reason in each.reasons)}" for each in lost)
         if len(lost) == 1:
@@ -190,14 +190,16 @@ def _doing(state: HostState) -> str:
         return f"{state.host}: left out: {state.failed}"
     if state.block is None:
         return f"{state.host}: free"
-    late = f", late: blocks take {words.duration(state.usual_s)}" if state.late and state.usual_s is not None else ""
-    return f"{state.host}: block {state.block} for {words.duration(state.seconds)}{late}"
+    late = (
+        f", late: blocks take {formatting.duration(state.usual_s)}" if state.late and state.usual_s is not None else ""
+    )
+    return f"{state.host}: block {state.block} for {formatting.duration(state.seconds)}{late}"
 
 
 def _said(effect: Effect) -> str:
     """An effect while a run goes on: where, on which response, and how large."""
     response = Response(effect.response, effect.response, "", Better.HIGHER, Scale(effect.scale))
-    return f"{effect.place.name}: {effect.response} {words.effect(effect, response)}"
+    return f"{effect.place.name}: {effect.response} {formatting.effect(effect, response)}"
 
 
 def teller(*, quiet: bool = False) -> "Tell":

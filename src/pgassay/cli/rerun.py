@@ -19,7 +19,7 @@ from pgassay.cli.run import add_bench_options, run_document, run_path, study_def
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import UserFiles
+    from pgassay.interfaces.places import UserFiles
     from pgassay.record.reading import Run
 
 
@@ -77,7 +77,7 @@ def _files(
 
     A capsule may come from anybody: what it lacks is not looked for on this machine, unless the user says where.
     """
-    from pgassay.bench.places import UserFiles
+    from pgassay.interfaces.places import UserFiles
     from pgassay.lab.named_files import bounds_of, files_of, paths_of
 
     found, given = dict(places or {}), dict(_given(text) for text in arguments.file)

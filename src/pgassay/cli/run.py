@@ -22,7 +22,7 @@ from pgassay.cli.serve import add_live_option, live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.places import UserFiles
+    from pgassay.interfaces.places import UserFiles
     from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark
     from pgassay.lab.workbench import BenchOptions
@@ -231,7 +231,7 @@ def run_document(
     options = bench_options(arguments)
     options = options if files is None else replace(options, files=files)
     with fleet.clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
-        resolved = resolve(written.study, bench.site())
+        resolved = resolve(written.study, bench.environment())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
         for remark in prepared.remarks:
@@ -242,7 +242,7 @@ def run_document(
         if arguments.dry_run:
             planned = plan(prepared, written.seed)
             print_plan(planned, as_json=arguments.json)
-            return FOUND if planned.lacking else SUCCESS
+            return FOUND if planned.missing else SUCCESS
         if not silent(arguments):
             written_over = replace(plan(prepared, written.seed), overwritings=())  # they are printed meanwhile
             print_plan(written_over, as_json=False, stream=sys.stderr)

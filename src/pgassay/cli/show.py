@@ -122,7 +122,7 @@ def text(found: "SideBySide", *, everything: bool) -> str:
 
 
 def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
-    from pgassay.report import words
+    from pgassay.report import formatting
 
     first, *others = found.runs
     for number, other in enumerate(others):
@@ -136,7 +136,7 @@ def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
                 title = row.response.title
                 yield f"  {title}{'' if row.primary else ' (secondary)'}"
             if each.low == each.low:
-                shown = words.interval(each.estimate, each.low, each.high, each.scale, row.response)
+                shown = formatting.interval(each.estimate, each.low, each.high, each.scale, row.response)
                 mark = "" if each.told_apart else "  cannot be distinguished"
             else:
                 shown, mark = "one trial has no interval", "  not judged yet"
@@ -146,20 +146,20 @@ def _differences(found: "SideBySide", *, everything: bool) -> Iterator[str]:
 
 def _effects(found: "SideBySide", row: "EffectRow") -> Iterator[str]:
     """An effect in each environment, and how much it differs from the first one's."""
-    from pgassay.report import words
+    from pgassay.report import formatting
 
     yield f"  {row.place}"
     response = row.response
     for number, (name, effect) in enumerate(zip(found.runs, row.effects, strict=True)):
         if effect is None:
             continue
-        own = words.interval(effect.estimate, effect.low, effect.high, response.scale, response)
-        line = f"    {name}: {own}  {words.counted(effect.blocks, 'block')}"
+        own = formatting.interval(effect.estimate, effect.low, effect.high, response.scale, response)
+        line = f"    {name}: {own}  {formatting.counted(effect.blocks, 'block')}"
         other = row.differences[number - 1] if number else None
         if other is None:
             yield line
         elif other.low == other.low:
-            shown = words.interval(other.estimate, other.low, other.high, other.scale, response)
+            shown = formatting.interval(other.estimate, other.low, other.high, other.scale, response)
             mark = "" if other.told_apart else "  cannot be distinguished"
             yield f"{line}; by that of {found.runs[0]}: {shown}{mark}"
         else:

@@ -30,7 +30,7 @@ from pgassay.cli.run import (
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
-    from pgassay.bench.running import Runner
+    from pgassay.interfaces.running import Runner
     from pgassay.lab.commits import Subject
     from pgassay.lab.run import WrittenStudy
     from pgassay.lab.runner import Watcher

@@ -13,11 +13,11 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import children
-from pgassay.bench.errors import BenchError
-from pgassay.bench.instrument import BACKEND, OTHER, PARALLEL, Executed
-from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory, Owner, UntrustedError
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.instrument import BACKEND, OTHER, PARALLEL, Executed
+from pgassay.interfaces.running import Runner
 
 PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"
 _MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}

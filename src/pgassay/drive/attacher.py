@@ -13,11 +13,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from pgassay import copying
-from pgassay.bench.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
-from pgassay.bench.errors import DamagedError, DriveError, Lacking, SpaceError
-from pgassay.bench.places import Account, Mount, available_memory_bytes
-from pgassay.bench.running import Runner
-from pgassay.bench.store import Ageing, Drive, DriveOutline, Needs, Trait
 from pgassay.drive import snapshots
 from pgassay.drive.block import device
 from pgassay.drive.block.daemon import Daemon
@@ -45,6 +40,11 @@ from pgassay.drive.sessions import session_below
 from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
+from pgassay.interfaces.errors import DamagedError, DriveError, Missing, SpaceError
+from pgassay.interfaces.places import Account, Mount, available_memory_bytes
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.store import Ageing, Drive, DriveOutline, Needs, Trait
 from pgassay.study.drives import DriveKind
 from pgassay.study.units import format_size
 
@@ -89,7 +89,7 @@ class Attacher:
     """For a look ahead of a run."""
     memory: Callable[[], int] = available_memory_bytes
     """Bytes that programs can take of it now."""
-    lacking: Lacking = field(default_factory=Lacking)
+    missing: Missing = field(default_factory=Missing)
     """Gets memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
     _wanted_bytes: int = 0
@@ -171,11 +171,11 @@ class Attacher:
 
     @contextlib.contextmanager
     def _noted(self, drive: OneDrive) -> Iterator[None]:
-        """Rights, devices and programs, which only a run needs: what is refused meanwhile goes to `lacking`."""
+        """Rights, devices and programs, which only a run needs: what is refused meanwhile goes to `missing`."""
         try:
             yield
         except DriveError as error:
-            self.lacking.name(f"means of {drive.kind}", error)
+            self.missing.name(f"means of {drive.kind}", error)
 
     def _directory(self, drive: OneDrive, place: Path) -> Drive:
         attached: PlannedDrive | DirectoryDrive
@@ -300,7 +300,7 @@ class Attacher:
                 "keep them in a file with drive.data.store=file, or make the drives smaller with drive.data.capacity;"
                 f" {STORE_BOUND}",
             )
-            self.lacking.name("memory", error)
+            self.missing.name("memory", error)
 
     def _require_room(self, home: Path, needed_bytes: int, *, stores: bool = False) -> None:
         """Of all the study's drives together, since none of them is filled yet."""
@@ -308,7 +308,7 @@ class Attacher:
         free = self.mount_of(home).free_bytes
         if free < self._wanted_bytes:
             error = too_little_room(home, self._wanted_bytes, free, "the drives", STORE_BOUND if stores else "")
-            self.lacking.name("room", error)
+            self.missing.name("room", error)
 
 
 @dataclass(frozen=True)
@@ -316,7 +316,7 @@ class PlannedDrive:
     """A directory or device as a plan sees it: where clusters would be, what is kept there already; nothing is made.
 
     A mistyped `--data-dir` must not leave a directory behind, and a device must not be written over for the sake of a
-    plan. Raises `DriveError` for all that would write. See `bench.store.Drive`.
+    plan. Raises `DriveError` for all that would write. See `interfaces.store.Drive`.
     """
 
     kind: str
@@ -509,7 +509,7 @@ class DriveSet:
 
 
 class _AgeingOfBoth:
-    """See `bench.store.Ageing`; several as one, each with what stands behind its drive's keys."""
+    """See `interfaces.store.Ageing`; several as one, each with what stands behind its drive's keys."""
 
     def __init__(self, parts: list[tuple[Ageing, str]]) -> None:
         self._parts = parts

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from pgassay import copying
-from pgassay.bench.drive_counters import DATA, DriveCounters
-from pgassay.bench.errors import SpaceError
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, DriveOutline, Trait
 from pgassay.copying import copy_tree
 from pgassay.drive import snapshots
 from pgassay.drive.root import refusals_in, remove_tree
 from pgassay.drive.sessions import Repaired, Session, require_clean, session_below
 from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.drive_counters import DATA, DriveCounters
+from pgassay.interfaces.errors import SpaceError
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.store import Ageing, DriveOutline, Trait
 from pgassay.study.drives import COUNTERS, DriveKind
 
 RESERVE_BYTES = 64 << 20
@@ -35,7 +35,7 @@ def nothing(mount: Mount) -> Mapping[str, DriveCounters]:
 
 
 class DirectoryDrive:
-    """See `bench.store.Drive`."""
+    """See `interfaces.store.Drive`."""
 
     kind = DriveKind.DIRECTORY
 

@@ -24,12 +24,6 @@ from typing import Any
 
 from pgassay import children
 from pgassay._core import DRIVE_CODECS, DRIVE_STORES, GC_POLICIES, TIMING_PROFILES, DescriptionError, DriveDescription
-from pgassay.bench.factor import Catalogue, Readable, Stage, Turns
-from pgassay.bench.kinds import SWITCH, Change, Kind, choice, whole
-from pgassay.bench.options import Options, ReadBack, declared_options, factors_of, group, option
-from pgassay.bench.places import MountEntry
-from pgassay.bench.server import Server
-from pgassay.bench.store import Needs
 from pgassay.drive.block import daemon, description, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.block.description import PRESETS, Description
@@ -38,6 +32,12 @@ from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK
 from pgassay.drive.root import NAME
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Catalogue, Readable, Stage, Turns
+from pgassay.interfaces.kinds import SWITCH, Change, Kind, choice, whole
+from pgassay.interfaces.options import Options, ReadBack, declared_options, factors_of, group, option
+from pgassay.interfaces.places import MountEntry
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.store import Needs
 from pgassay.study.drives import DECLARABLE, UNTIMED, DriveKind, Role, declared
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.places import Account, Mount
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.errors import DriveError, SpaceError
+from pgassay.interfaces.places import Account, Mount
 from pgassay.locks import open_lock, unlock
 
 NAME = "pgassay"

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Account, Mount
 from pgassay.drive.block import kernel, leftovers
 from pgassay.drive.root import (
     LOCK_FILE,
@@ -32,6 +30,8 @@ from pgassay.drive.root import (
 )
 from pgassay.drive.snapshots import FORGOTTEN, TAKING, remove, remove_unfinished
 from pgassay.files import Directory
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Account, Mount
 from pgassay.study.findings import Finding, Severity
 
 NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")

@@ -26,10 +26,10 @@ from math import log2
 from pathlib import Path
 from typing import Any, Protocol
 
-from pgassay.bench.drive_counters import NAND_WRITTEN, SMART, Counted, DriveCounters, Trust
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Mount
-from pgassay.bench.running import Completed, Runner
+from pgassay.interfaces.drive_counters import NAND_WRITTEN, SMART, Counted, DriveCounters, Trust
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.running import Completed, Runner
 
 PROGRAM = "nvme"
 TIMEOUT_S = 10.0
@@ -349,7 +349,7 @@ _SATA = re.compile(r"(?P<disk>/dev/sd[a-z]+)\d*$")
 
 
 class SmartCounters:
-    """Reads one NVMe drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
+    """Reads one NVMe drive; see `interfaces.drive_counters.DriveCounters`. The device is only asked, never written."""
 
     def __init__(self, runner: Runner, device: Path, namespace: Path | None = None) -> None:
         self._program, self._device, self._namespace = NvmeCli(runner), device, namespace
@@ -513,7 +513,7 @@ def identity_of(device: Path, sys: Path = _SYS) -> str:
 
 @dataclass(eq=False)
 class BelievedCounters:
-    """What a drive counts, as far as that is believed; see `bench.drive_counters.DriveCounters`."""
+    """What a drive counts, as far as that is believed; see `interfaces.drive_counters.DriveCounters`."""
 
     read: DriveCounters
     trust: Trust | None
@@ -612,7 +612,7 @@ def unit_bytes(counted: float, true_bytes: float) -> float | None:
 
 
 class SataCounters:
-    """Reads one SATA drive; see `bench.drive_counters.DriveCounters`. The device is only ever asked, never written."""
+    """Reads one SATA drive; see `interfaces.drive_counters.DriveCounters`. The device is only asked, never written."""
 
     def __init__(self, runner: Runner, device: Path) -> None:
         self._runner = runner

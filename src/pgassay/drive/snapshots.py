@@ -16,9 +16,9 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError
 from pgassay.copying import copy_tree, size_bytes, sync_filesystem
 from pgassay.drive.root import Root, alone, remove_tree, sessions_held, sync_directory, write_durably
+from pgassay.interfaces.errors import DriveError
 
 FACTS_FILE = "snapshot.json"
 DATA = "data"

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgassay import _core
-from pgassay.bench.places import available_memory_bytes
-from pgassay.bench.write_signature import WriteSignature
 from pgassay.errors import UsageError
 from pgassay.flash.simulation import MEMORY_SHARE_MAX, Estimate, difference, estimate, too_large
+from pgassay.interfaces.places import available_memory_bytes
+from pgassay.interfaces.write_signature import WriteSignature
 from pgassay.study.units import format_at_most, format_size
 
 SIMULATED_BYTES = 1 << 30

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit  # type: ignore[import-untyped]
 
 from pgassay import _core
-from pgassay.bench.places import available_memory_bytes
 from pgassay.errors import UsageError
 from pgassay.flash.settings import (
     Description,
@@ -41,6 +40,7 @@ from pgassay.flash.settings import (
     refused,
     wrong_value,
 )
+from pgassay.interfaces.places import available_memory_bytes
 from pgassay.study.units import format_size
 
 if TYPE_CHECKING:  # only in the stub: the module gives plain dicts

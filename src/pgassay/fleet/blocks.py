@@ -103,7 +103,7 @@ def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
 
 @dataclass
 class HostedBlock:
-    """Runs one block; raw outputs go below `place`, an empty directory of the site's disk."""
+    """Runs one block; raw outputs go below `place`, an empty directory of the environment's disk."""
 
     resolved: ResolvedStudy
     order: BlockOrder
@@ -127,12 +127,12 @@ class HostedBlock:
             prepared = [try_to_prepare(self.resolved.of(arm)) for arm in arms]
             played = play(self.resolved, assignments, prepared, self.order.seed, in_turns=in_turns)
             for assignment, (record, series) in zip(assignments, played, strict=True):
-                site = self.resolved.site
-                parcels.append(pack(site.disk, assignment.staging, record, series, site.files))
+                environment = self.resolved.environment
+                parcels.append(pack(environment.disk, assignment.staging, record, series, environment.files))
                 finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
 
     def _assign(self, arm: Arm, attempt: int, place: int) -> Assignment:
         staging = self.place / f"{place + 1:06d}"
-        self.resolved.site.disk.mkdir(staging)
+        self.resolved.environment.disk.mkdir(staging)
         seed = trial_seed(self.order.seed, self.order.block, attempt)
         return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)

@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
             staging = place / "trials"
             staging.mkdir()
             came = HostedBlock(resolved, job.order, host, staging).run()
-            with resolved.site.held():
+            with resolved.environment.held():
                 parcels.write(RealDisk(), place / "block", came)
     except PgassayError as error:
         print(f"{error.message}{f' ({error.hint})' if error.hint else ''}", file=sys.stderr)
@@ -60,10 +60,10 @@ def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
         Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile
     )
     with user_files.laid_out(asked.files) as own, Workbench(options) as bench:
-        site = replace(bench.site(), files=own)
+        environment = replace(bench.environment(), files=own)
         document = documents.read(asked.study, asked.document)
         try:
-            yield resolve(parse_recorded(asked.study, document, site.catalogue), site)
+            yield resolve(parse_recorded(asked.study, document, environment.catalogue), environment)
         except PgassayError as error:  # the user knows no copies
             raise FleetError(
                 own.with_user_paths(error.message), error.hint and own.with_user_paths(error.hint)

@@ -31,17 +31,17 @@ import msgspec
 from distributed import Client, Future, get_worker, secede, wait
 
 from pgassay import __version__, children, scratch
-from pgassay.bench.client import ClockExchange, NetworkPath
-from pgassay.bench.errors import ClientLostError, LoadError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening, Network
-from pgassay.bench.running import Completed, Elsewhere, Runner
 from pgassay.errors import PgassayError
 from pgassay.fleet import FleetError
 from pgassay.fleet.dask_executor import other_version, workers
 from pgassay.fleet.worker import BINDIR_VARIABLE, is_wanted
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.client import ClockExchange, NetworkPath
+from pgassay.interfaces.errors import ClientLostError, LoadError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint, Listening, Network
+from pgassay.interfaces.running import Completed, Elsewhere, Runner
 from pgassay.lab.places import embedded_directory
 from pgassay.load import player, references
 from pgassay.load.player import DESCRIPTION, PROGRAM, ControlledProgram
@@ -309,7 +309,7 @@ _TAKE_S = 60.0
 class WorkerClient:
     """A worker by its name, as the host of a load: starts programs there, and plays in slices.
 
-    See `bench.client.ClientHost`, `bench.running.Starter` and `bench.client.PlayerHost`.
+    See `interfaces.client.ClientHost`, `interfaces.running.Starter` and `interfaces.client.PlayerHost`.
     """
 
     name: str
@@ -381,7 +381,7 @@ class WorkerClient:
             self._checked = address
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
-        """See `bench.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
+        """See `interfaces.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
         order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
         address = self._address()
         future = self.client.submit(measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
@@ -450,7 +450,7 @@ class WorkerClient:
 
 @dataclass
 class WorkerRunning:
-    """A program under way on a worker; see `bench.running.Running`."""
+    """A program under way on a worker; see `interfaces.running.Running`."""
 
     command: tuple[str, ...]
     future: Future
@@ -501,7 +501,7 @@ class WorkerRunning:
 
 @dataclass
 class WorkerDialogue:
-    """A player under way on a worker; see `bench.running.Dialogue`."""
+    """A player under way on a worker; see `interfaces.running.Dialogue`."""
 
     worker: WorkerClient
     address: str
@@ -527,7 +527,7 @@ class WorkerDialogue:
             time.sleep(_SOON_S)
 
     def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
-        """See `bench.running.Dialogue`; raises `ClientLostError`, too."""
+        """See `interfaces.running.Dialogue`; raises `ClientLostError`, too."""
         if not self._open:
             raise _client_failed(self.worker.name, "the player of slices was closed")
         found: Mapping[str, Any] = self._done(ask, dict(order))

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
-from pgassay.bench.counters import Sample
 from pgassay.design.schedule import Decision
 from pgassay.fleet.blocks import BlockExecutor, BlockOrder
 from pgassay.fleet.parcels import Arrived, Inbox, unpack
+from pgassay.interfaces.counters import Sample
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
 from pgassay.lab.run import committed, journalled
@@ -39,14 +39,14 @@ class FleetRunLoop(RunLoop):
 
     def __post_init__(self) -> None:
         """Blocks that came home to a head that was killed are here already."""
-        self.inbox = Inbox(self.resolved.site.disk, self.run.path)
+        self.inbox = Inbox(self.resolved.environment.disk, self.run.path)
 
     def conduct(self) -> str:
         try:
             reason = super().conduct()
         finally:
             self.executor.cancel()
-        with self.resolved.site.held():
+        with self.resolved.environment.held():
             self.inbox.close()
         return reason
 
@@ -56,7 +56,7 @@ class FleetRunLoop(RunLoop):
         within_reach = len(heard | self.executor.within_reach())
         before = hosts_within_reach(self.run.journal.entries)
         if within_reach != before and (before is not None or within_reach < self.resolved.study.design.hosts):
-            with self.resolved.site.held():
+            with self.resolved.environment.held():
                 self.run.journal.append(Kind.HOSTS, {"within_reach": within_reach})
         return super()._decide()
 
@@ -75,7 +75,7 @@ class FleetRunLoop(RunLoop):
             self._under_way.discard(arrived.block)
             self._order(block, self.inbox.blocks() | {arrived.block})
             if arrived.block >= block:
-                with self.resolved.site.held():
+                with self.resolved.environment.held():
                     self.inbox.keep(arrived)
         self._taken = self.inbox.take(block)
         return self._taken
@@ -94,7 +94,7 @@ class FleetRunLoop(RunLoop):
     def _unpacked(self, arrived: Arrived, assignment: Assignment) -> tuple[TrialRecord, tuple[Sample, ...]]:
         """The trial that is asked for, its raw outputs in its staging directory, with its number and host."""
         found = unpack(arrived.block, arrived.find(assignment.arm.name, assignment.attempt))
-        disk = self.resolved.site.disk
+        disk = self.resolved.environment.disk
         for name, data in found.files.items():
             path = assignment.staging / name
             with assignment.keeping(name):

@@ -16,12 +16,12 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay import scratch
-from pgassay.bench.places import UserFiles
 from pgassay.design.schedule import DRIVES
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.fleet import FleetError
 from pgassay.host import accounts
+from pgassay.interfaces.places import UserFiles
 from pgassay.lab.named_files import bounds_of, paths_of
 from pgassay.load.pgbench.data import reads_files
 from pgassay.study import document as documents

@@ -21,7 +21,7 @@ CAPABILITIES_MAX = 64
 CAPABILITY_VERSION_3 = 0x20080522
 PRIVATE_UMASK = 0o077
 NOT_RUN = 127
-_MEMORY_POLICY = f"{__file__.rpartition('/host/')[0]}/bench/memory_policy.py"
+_MEMORY_POLICY = f"{__file__.rpartition('/host/')[0]}/interfaces/memory_policy.py"
 """Run by its path: nothing of pgassay is imported here."""
 
 

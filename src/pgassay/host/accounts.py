@@ -10,8 +10,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Account
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Account
 
 PREFERRED = ("pgassay", "postgres")
 LAST_RESORT = "nobody"

@@ -1,7 +1,7 @@
 """Changes of this machine that must be undone: kernel values and control groups, listed on disk before they are made.
 
-`LocalHost` is the real `bench.hosting.HostChanges`. What it changes is in the ledger first, which survives SIGKILL, not
-a reboot. One ledger a machine, since what it guards (huge pages, control groups) is the machine's: a lab locks it
+`LocalHost` is the real `interfaces.hosting.HostChanges`. What it changes is listed first, which survives SIGKILL,
+not a reboot. One ledger a machine, since what it guards (huge pages, control groups) is the machine's: a lab locks it
 before its first change. Entries of another boot need nothing: a reboot undoes all. Only control groups that carry our
 name are ever emptied or removed, see `groups`.
 """
@@ -13,9 +13,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError, HostError
 from pgassay.files import Directory
 from pgassay.host.storage import chosen
+from pgassay.interfaces.errors import BenchError, HostError
 from pgassay.locks import LockedList
 from pgassay.untrusted import json_lines
 

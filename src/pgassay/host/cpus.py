@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.hosting import node_cpus, parse_list, show_list
+from pgassay.interfaces.hosting import node_cpus, parse_list, show_list
 
 ALL = "all"
 APART = "apart"

@@ -13,14 +13,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.places import Mount
-from pgassay.bench.proc import Process
 from pgassay.host.capacity import flush_median_us
 from pgassay.host.changes import Ledger
 from pgassay.host.facts import cpu, kernel, memory_of
 from pgassay.host.facts import transparent_huge_pages as huge_page_facts
 from pgassay.host.keeper import descendants, processes
 from pgassay.host.storage import BlockDevice, device_of, existing_ancestor, mount_of, unsuitable
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.proc import Process
 from pgassay.study.findings import Finding, Severity
 
 STEAL_WARNING = 0.01

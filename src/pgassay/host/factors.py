@@ -10,15 +10,15 @@ import os
 import struct
 from pathlib import Path
 
-from pgassay.bench import versions
-from pgassay.bench.errors import HostError, QueryError
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
-from pgassay.bench.hosting import Hosting, memory_nodes, node_cpus, nodes, parse_list, show_list
-from pgassay.bench.memory_policy import try_binding
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus, groups, huge_pages
 from pgassay.host.changes import current, host_refused
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import HostError, QueryError
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, Turns
+from pgassay.interfaces.hosting import Hosting, memory_nodes, node_cpus, nodes, parse_list, show_list
+from pgassay.interfaces.memory_policy import try_binding
+from pgassay.interfaces.server import Server
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_size, parse_memory, parse_time_ms

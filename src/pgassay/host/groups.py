@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.hosting import HostChanges
-from pgassay.bench.places import parse_mounts
 from pgassay.host.changes import GROUP_PREFIX
+from pgassay.interfaces.hosting import HostChanges
+from pgassay.interfaces.places import parse_mounts
 
 V1 = 1
 V2 = 2

@@ -9,8 +9,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import HostError
-from pgassay.bench.hosting import HostChanges
+from pgassay.interfaces.errors import HostError
+from pgassay.interfaces.hosting import HostChanges
 from pgassay.study.units import format_bytes
 
 NEEDED = "shared_memory_size_in_huge_pages"

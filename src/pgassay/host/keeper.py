@@ -18,8 +18,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from pgassay import children
-from pgassay.bench.proc import Process, process_of
 from pgassay.host import _keeper
+from pgassay.interfaces.proc import Process, process_of
 from pgassay.scratch import state_directory
 
 

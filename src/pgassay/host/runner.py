@@ -1,4 +1,4 @@
-"""The real `bench.running.Clock` and `Runner`: programs without a shell, in sessions of their own, and seldom as root.
+"""The real `interfaces.running.Clock` and `Runner`: programs without a shell, in sessions of their own, seldom as root.
 
 Every program dies with us, even when we are killed by SIGKILL (see `_launch` and `keeper`), and inherits no variable of
 ours: tokens of the user's shell are not a program's business, and libpq's would lead it to another server.
@@ -26,15 +26,15 @@ from tempfile import TemporaryFile
 from typing import IO, BinaryIO
 
 from pgassay import children, scratch
-from pgassay.bench.errors import BenchError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Account
-from pgassay.bench.proc import Process
-from pgassay.bench.running import PRINTED_BYTES_MAX, Completed
 from pgassay.files import Directory, UntrustedError
 from pgassay.host import _launch
 from pgassay.host.accounts import barrier, groups_of, may_read
 from pgassay.host.keeper import VARIABLE, descendants, end_all, mark, processes, still_there
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.proc import Process
+from pgassay.interfaces.running import PRINTED_BYTES_MAX, Completed
 
 PLACE = Path("/tmp")
 """Not $TMPDIR: that may be closed to the account (pam_tmpdir)."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay import copying
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Mount, MountEntry, holding, mounts
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Mount, MountEntry, holding, mounts
 
 UNKNOWN = "unknown"
 """A file system or device that the kernel does not list."""

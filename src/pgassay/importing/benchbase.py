@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay import untrusted
-from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -36,6 +35,7 @@ from pgassay.importing.reader import (
     rates,
     response,
 )
+from pgassay.interfaces.counters import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 

@@ -28,7 +28,6 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import untrusted
-from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -47,6 +46,7 @@ from pgassay.importing.reader import (
     response,
     unwrapped,
 )
+from pgassay.interfaces.counters import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 from pgassay.untrusted import WHOLE

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
-from pgassay.bench.counters import Sample
 from pgassay.errors import PgassayError
 from pgassay.importing.reader import (
     ABORTED,
@@ -26,6 +25,7 @@ from pgassay.importing.reader import (
     read_each,
     unwrapped,
 )
+from pgassay.interfaces.counters import Sample
 from pgassay.load.pgbench.output import (
     RESPONSES,
     Summary,

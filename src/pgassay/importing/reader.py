@@ -24,8 +24,8 @@ from pathlib import Path, PurePath
 from typing import Any, NamedTuple
 
 from pgassay import untrusted
-from pgassay.bench.counters import Sample
 from pgassay.errors import UsageError
+from pgassay.interfaces.counters import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 

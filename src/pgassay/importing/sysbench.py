@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
 from pgassay.importing.reader import (
     ABORTED,
     FILE,
@@ -26,6 +25,7 @@ from pgassay.importing.reader import (
     response,
     unwrapped,
 )
+from pgassay.interfaces.counters import Sample
 from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale

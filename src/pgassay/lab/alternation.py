@@ -13,19 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
-from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import ClientLostError, ClusterError, HostError, LoadError, QueryError, SpaceError
-from pgassay.bench.load import LoadResult
-from pgassay.bench.probe import FileReader, Reader, product, quotient
-from pgassay.bench.running import Elsewhere
-from pgassay.bench.slices import Beat, LatencyHistogram, Metronome, Slice, SlicePlayer
 from pgassay.design.blocks import rounds_of, turns
 from pgassay.errors import UsageError
+from pgassay.interfaces.client import HERE, LOOPBACK
+from pgassay.interfaces.counters import Reading, Sample
+from pgassay.interfaces.errors import ClientLostError, ClusterError, HostError, LoadError, QueryError, SpaceError
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.probe import FileReader, Reader, product, quotient
+from pgassay.interfaces.running import Elsewhere
+from pgassay.interfaces.slices import Beat, LatencyHistogram, Metronome, Slice, SlicePlayer
 from pgassay.lab import checks
 from pgassay.lab.checks import Evidence
+from pgassay.lab.environment import Sampling
 from pgassay.lab.regime import WARM_UP_SUFFIX
-from pgassay.lab.site import Sampling
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Window
 from pgassay.load import responses
@@ -264,7 +264,7 @@ class LiveTrial:
             stack.callback(self.trial.host.close)
             stack.callback(self.trial.stop)
             self._hang_up()
-            with self.trial.site.held():
+            with self.trial.environment.held():
                 if self.trial.cluster.server is not None:
                     self._thaw()  # A reader that is under way would wait for ever.
                 for sampling in (self._kernel, self._views):
@@ -294,10 +294,10 @@ class LiveTrial:
         trial, options = self.trial, self.arm.setup.load
         with trial.assignment.keeping("the scripts"):
             self.arm.load.keep_inputs(trial.assignment.staging)
-        readers = trial.site.probes(trial.server, trial.directory)
-        self._kernel = trial.site.sampling([each for each in readers if isinstance(each, FileReader)])
+        readers = trial.environment.probes(trial.server, trial.directory)
+        self._kernel = trial.environment.sampling([each for each in readers if isinstance(each, FileReader)])
         self._memory = [each for each in readers if isinstance(each, FileReader) and MACHINE in each.meters]
-        self._views = trial.site.sampling([each for each in readers if not isinstance(each, FileReader)])
+        self._views = trial.environment.sampling([each for each in readers if not isinstance(each, FileReader)])
         with trial.state.laps("measure"):
             if options.warmup_s > 0:
                 self._gate()
@@ -340,7 +340,7 @@ class LiveTrial:
 
         What is dirty is written back once the turns since the last time, this one among them, are long enough together.
         """
-        trial, clock, design = self.trial, self.trial.site.clock, self.arm.study.design
+        trial, clock, design = self.trial, self.trial.environment.clock, self.arm.study.design
         player, kernel = self._player, self._kernel
         assert player is not None
         assert kernel is not None
@@ -380,7 +380,7 @@ class LiveTrial:
             values["latency_ms"] = latencies.sum_ns / latencies.count / 1e6
         for name in ("written_bytes", "read_bytes"):
             values[f"{name}_per_s"] = quotient(counted.get(f"diskstats.{name}"), seconds)
-        trial.site.note(trial.assignment.staging, LiveSample(played.drained_ns, wall_ns, SOURCE, values))
+        trial.environment.note(trial.assignment.staging, LiveSample(played.drained_ns, wall_ns, SOURCE, values))
         source = SOURCE if round_ else f"{SOURCE}{WARM_UP_SUFFIX}"
         self._sample(source, played.transactions / max(1, turn.charged_ns) * 1e9)
         return turn
@@ -413,7 +413,7 @@ class LiveTrial:
                 elsewhere = Elsewhere(sum(each.cpu_ns for each in played) / 1e3, None, 0, 0, 0.0)
             found = responses.of_slices(slices, charged_ns / 1e9)
             measured = {each.name: found.get(each.name) for each in self.arm.load.responses}
-            if trial.site.metronome is not None:
+            if trial.environment.metronome is not None:
                 for each in METRONOME:  # means, weighted by the lengths of the turns
                     known = [(turn.machine[each.name], turn.charged_ns) for turn in kept if each.name in turn.machine]
                     total_ns = sum(length for _, length in known)
@@ -446,11 +446,11 @@ class LiveTrial:
         return found
 
     def _sample(self, source: str, tps: float) -> None:
-        clock = self.trial.site.clock
+        clock = self.trial.environment.clock
         self._samples.append(Sample(clock.monotonic_ns(), clock.wall_ns(), source, "tps", "1/s", tps))
 
     def _hang_up(self) -> None:
-        with self.trial.site.held():
+        with self.trial.environment.held():
             player, self._player = self._player, None
             if player is not None:
                 player.close()
@@ -485,11 +485,11 @@ class AlternatingBlock:
                 for trial in self._trials:
                     stack.callback(trial.end)
                     trial.begin()
-                living, site = self._living, self._trials[0].arm.site
+                living, environment = self._living, self._trials[0].arm.environment
                 metronome = None
-                if site.metronome is not None and living:
+                if environment.metronome is not None and living:
                     # Along with the clones, so that it flushes to their device; it goes before they do.
-                    metronome = site.metronome(next(iter(living.values())).trial.directory.parent)
+                    metronome = environment.metronome(next(iter(living.values())).trial.directory.parent)
                     stack.callback(metronome.close)
                 rounds = self._play(metronome)
                 disturbed = self._judge(rounds)
@@ -560,7 +560,7 @@ class AlternatingBlock:
         found: dict[int, Reason] = {}
         for trial in self._trials:
             for turn in trial.turns:
-                reasons = disturbances(turn, trial.arm.site.foreign_share_max)
+                reasons = disturbances(turn, trial.arm.environment.foreign_share_max)
                 if reasons:
                     found.setdefault(turn.round, reasons[0])
         busy = {round_ for round_, reason in found.items() if reason.code in FOREIGN}

@@ -12,16 +12,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pgassay import copying
-from pgassay.bench.factor import BAKED, Factor, SetupDraft, Stage
-from pgassay.bench.load import Load, LoadOptions
-from pgassay.bench.places import UserFiles
-from pgassay.bench.server import Installation
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import BAKED, Factor, SetupDraft, Stage
+from pgassay.interfaces.load import Load, LoadOptions
+from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.server import Installation
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.environment import Environment
 from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
-from pgassay.lab.site import Site
 from pgassay.load.options import PgbenchClientOptions, RatedOptions
 from pgassay.postgres import copied
 from pgassay.study.levels import Arm, Level
@@ -66,9 +66,9 @@ class ResolvedArm:
         return self.whole.study
 
     @property
-    def site(self) -> Site:
+    def environment(self) -> Environment:
         """Where servers of the user's are compared, that of the arm's own server."""
-        return self.whole.site.sets.get(self.whole.set, {}).get(self.setup.server, self.whole.site)
+        return self.whole.environment.sets.get(self.whole.set, {}).get(self.setup.server, self.whole.environment)
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
         return tuple(each for each in self.bound if each.factor.stage in stages)
@@ -76,18 +76,18 @@ class ResolvedArm:
     @cached_property
     def installation(self) -> Installation:
         """The PostgreSQL that serves the arm; the first call may build it. Raises `BenchError` if there is none."""
-        return self.site.installation(self.setup.version, self.setup.build)
+        return self.environment.installation(self.setup.version, self.setup.build)
 
     @cached_property
     def load(self) -> Load:
-        return self.site.load(self._offered, self.installation)
+        return self.environment.load(self._offered, self.installation)
 
     @cached_property
     def warm_up(self) -> Load | None:
         """The same load for its warm-up, or for the shorter window of a count; None where neither is asked for."""
         if self.setup.load.warmup_s <= 0 and not self.setup.load.count:
             return None
-        return self.site.load(self._offered.warm_up(), self.installation)
+        return self.environment.load(self._offered.warm_up(), self.installation)
 
     @property
     def _offered(self) -> LoadOptions:
@@ -96,13 +96,13 @@ class ResolvedArm:
     @cached_property
     def settings(self) -> Mapping[str, str]:
         """With what the server starts, GUC to value: the study's own settings and those that pin the regime."""
-        return settings_of(self.study, self.setup, self.site.server.pins)
+        return settings_of(self.study, self.setup, self.environment.server.pins)
 
     @cached_property
     def drive(self) -> Drive:
         """Where the arm's clusters live; attached at the first call. Raises `DriveError`."""
         asked = self.setup.drive
-        return self.site.drive(asked, Needs() if asked == DriveOptions() else self.whole.needs(asked))
+        return self.environment.drive(asked, Needs() if asked == DriveOptions() else self.whole.needs(asked))
 
     @cached_property
     def data_bytes(self) -> int:
@@ -111,7 +111,7 @@ class ResolvedArm:
             copied.require_there(self.setup.copy_of)
             return copying.size_bytes(self.setup.copy_of)
         if self.setup.copied_database:
-            return self.site.server.database_bytes(self.setup.copied_database)
+            return self.environment.server.database_bytes(self.setup.copied_database)
         return stored_bytes(self.setup, self.load.estimated_bytes())
 
     @cached_property
@@ -169,14 +169,14 @@ class ResolvedArm:
 
 
 class ResolvedStudy:
-    """A study on a site, with every arm resolved, in the study's order; on the first set of the user's servers."""
+    """A study with every arm resolved, in the study's order; on the first set of the user's servers."""
 
-    def __init__(self, study: Study, site: Site, set_: str | None = None) -> None:
+    def __init__(self, study: Study, environment: Environment, set_: str | None = None) -> None:
         self.study = study
-        self.site = site
-        self.set = next(iter(site.sets), "") if set_ is None else set_
+        self.environment = environment
+        self.set = next(iter(environment.sets), "") if set_ is None else set_
         self.arms = tuple(
-            ResolvedArm(self, arm, *_with_processes(study, bind(study, arm, site.catalogue), site.files))
+            ResolvedArm(self, arm, *_with_processes(study, bind(study, arm, environment.catalogue), environment.files))
             for arm in study.arms
         )
         self._by_name = {each.arm.name: each for each in self.arms}
@@ -184,7 +184,10 @@ class ResolvedStudy:
     @cached_property
     def on_sets(self) -> "Sequence[ResolvedStudy]":
         """The study on each set of the user's servers that are compared; itself alone where there are not several."""
-        others = (self if each == self.set else ResolvedStudy(self.study, self.site, each) for each in self.site.sets)
+        others = (
+            self if each == self.set else ResolvedStudy(self.study, self.environment, each)
+            for each in self.environment.sets
+        )
         return tuple(others) or (self,)
 
     def in_block(self, block: int) -> "ResolvedStudy":
@@ -237,7 +240,7 @@ def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...
 
 
 def setup_of(study: Study, arm: Arm, catalogue: FactorCatalogue) -> Setup:
-    """What an arm asks of every room, without a site; raises `UsageError` for levels that do not go together."""
+    """What an arm asks of every room; raises `UsageError` for levels that do not go together."""
     return _with_processes(study, bind(study, arm, catalogue), UserFiles())[1]
 
 
@@ -265,12 +268,12 @@ def stored_bytes(setup: Setup, rows_bytes: int) -> int:
     return int(rows_bytes * 100 / setup.table_fillfactor * page_overhead(setup.block_bytes))
 
 
-def resolve(study: Study, site: Site) -> ResolvedStudy:
+def resolve(study: Study, environment: Environment) -> ResolvedStudy:
     """Bind every arm's levels to their factors and compose its setup; nothing is started, attached or built by it.
 
     Raises `UsageError` for options that an arm's rooms do not take together.
     """
-    return ResolvedStudy(study, site)
+    return ResolvedStudy(study, environment)
 
 
 def page_overhead(block_bytes: int) -> float:

@@ -13,19 +13,19 @@ from functools import cache
 from pathlib import Path
 
 from pgassay.analysis.numbers import plural
-from pgassay.bench.client import HERE
-from pgassay.bench.errors import BenchError
-from pgassay.bench.factor import Stage
-from pgassay.bench.places import Mount
-from pgassay.bench.probe import Reader, Target
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Installation, Server
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.storage import UNKNOWN, mount_of
+from pgassay.interfaces.client import HERE
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.probe import Reader, Target
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Installation, Server
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.settings import CONNECTIONS_OURS, settings_of
-from pgassay.lab.site import ServerAccess, Site
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.references import CpuYardstick, NetworkReference
 from pgassay.postgres.attached import facts as about
@@ -65,7 +65,7 @@ _NO_ROOM_KNOWN = 1 << 62
 
 @dataclass(frozen=True)
 class AsLeft:
-    """The page cache beneath a server that is not ours is left alone; implements `lab.site.Caches`."""
+    """The page cache beneath a server that is not ours is left alone; implements `lab.environment.Caches`."""
 
     def make_cold(self, directory: Path) -> str:
         return "left as it was"
@@ -95,7 +95,9 @@ class UserServer:
     def __post_init__(self) -> None:
         self.databases = Databases(self.attached.changes, self._mount())
 
-    def site(self, own: Site, pins: Callable[[str], bool], require_alike: Callable[[str, Server], None]) -> Site:
+    def environment(
+        self, own: Environment, pins: Callable[[str], bool], require_alike: Callable[[str, Server], None]
+    ) -> Environment:
         """The bench's `own`, on this server; what `pins` allows is allowed on every server that is compared."""
         sql = self.attached.sql
         return replace(
@@ -351,17 +353,21 @@ class AttachedBench(Workbench):
     def _all(self) -> Sequence[UserServer]:
         return [each for mine in self._servers.values() for each in mine]
 
-    def site(self) -> Site:
-        own, pins, loaded = super().site(), [each.pins() for each in self._all], dict[str, tuple[str, dict[str, int]]]()
+    def environment(self) -> Environment:
+        own, pins, loaded = (
+            super().environment(),
+            [each.pins() for each in self._all],
+            dict[str, tuple[str, dict[str, int]]](),
+        )
 
-        def site_of(server: UserServer) -> Site:
+        def site_of(server: UserServer) -> Environment:
             def require_alike(key: str, made: Server) -> None:
                 if server.name:
                     rows = rows_of_relations(made)
                     other, before = loaded.setdefault(key, (server.name, rows))
                     require_same_rows({other: before, server.name: rows})
 
-            return server.site(own, lambda name: all(each(name) for each in pins), require_alike)
+            return server.environment(own, lambda name: all(each(name) for each in pins), require_alike)
 
         if len(self._all) == 1:
             return site_of(self._all[0])

@@ -10,20 +10,20 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgassay.bench.factor import Factor, Readable, Stage
-from pgassay.bench.store import Needs
 from pgassay.design.blocks import order
 from pgassay.design.schedule import blocks_done
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Factor, Readable, Stage
+from pgassay.interfaces.store import Needs
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
+from pgassay.lab.environment import Environment
 from pgassay.lab.machine import SCHEDULING
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import Watching, WrittenStudy, committed, journalled, run_at, write_study
 from pgassay.lab.runner import Done, Watcher, journal_preparation, keep_trials, trial_seed
-from pgassay.lab.site import Site
 from pgassay.lab.trial import Cluster, Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.lab.workbench import BenchOptions, Workbench
@@ -62,16 +62,16 @@ LABELS = (
 )
 
 
-def with_labels(site: Site) -> Site:
-    """The same site, on which a calibration's labels are factors too."""
-    return replace(site, catalogue=FactorCatalogue((*site.catalogue.all(), *LABELS)))
+def with_labels(environment: Environment) -> Environment:
+    """The same environment, in which a calibration's labels are factors too."""
+    return replace(environment, catalogue=FactorCatalogue((*environment.catalogue.all(), *LABELS)))
 
 
 class CalibrationBench(Workbench):
     """The workbench of a calibration; its clusters are kept until it is done, so that it can go on after a kill."""
 
-    def site(self) -> Site:
-        return with_labels(super().site())
+    def environment(self) -> Environment:
+        return with_labels(super().environment())
 
 
 def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher) -> None:
@@ -83,7 +83,7 @@ def conduct(resolved: ResolvedStudy, run: RunDirectory, watcher: Watcher) -> Non
 def discard_clusters(options: BenchOptions) -> None:
     """Remove the clusters of a calibration that is done, and their directory unless another calibration uses it."""
     with CalibrationBench(replace(options, keep_snapshots=False)) as bench:
-        bench.site().drive(DriveOptions(), Needs())  # at its release all that is in it goes
+        bench.environment().drive(DriveOptions(), Needs())  # at its release all that is in it goes
     with suppress(OSError):
         bench.data_directory.rmdir()
 
@@ -169,7 +169,7 @@ class Calibrator:
 
     def conduct(self) -> str:
         """Blocks until the budget or their number is used up; returns the reason. Committed trials stay."""
-        resolved, site, design = self.resolved, self.resolved.site, self.resolved.study.design
+        resolved, environment, design = self.resolved, self.resolved.environment, self.resolved.study.design
         self.used_s = sum(trial.length_s for trial in self.trials)
         for arm in self._restarts(1):
             cluster = resolved.of(arm)
@@ -179,7 +179,7 @@ class Calibrator:
                     "run pgassay calibrate again, in a new directory",
                 )
             self.watcher.preparing(arm)
-            self.watcher.prepared(arm, prepare(cluster, journal_preparation(self.run, site)).seconds)
+            self.watcher.prepared(arm, prepare(cluster, journal_preparation(self.run, environment)).seconds)
         # Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts.
         blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
         failed = [any(trial.status is Status.OUTCOME for trial in each) for each in blocks]
@@ -195,7 +195,7 @@ class Calibrator:
             for arm in self._restarts(block):
                 self._restart(block, arm)
         self._decide(Step.STOP, reason=reason)
-        with site.held():
+        with environment.held():
             self.run.finish(reason)
         return reason
 
@@ -206,12 +206,12 @@ class Calibrator:
 
     def _restart(self, block: int, first: Arm) -> None:
         """One clone, one server, every run on it; a run that fails because of its settings ends it."""
-        resolved, site, cluster = self.resolved, self.resolved.site, Cluster(kept=True)
+        resolved, environment, cluster = self.resolved, self.resolved.environment, Cluster(kept=True)
 
         def work(assignments: Sequence[Assignment]) -> list[Done]:
             return [Trial(resolved.of(each.arm), each, cluster).run() for each in assignments]
 
-        began_ns = site.clock.monotonic_ns()
+        began_ns = environment.clock.monotonic_ns()
         try:
             for number, arm in enumerate(resolved.study.arms, start=1):
                 if arm.treatment != first.treatment:
@@ -219,17 +219,17 @@ class Calibrator:
                 self._decide(Step.NEXT, arm=arm.name, block=block)
                 # Every run draws other keys: the noise of a study's blocks, each with its own seed, holds that too.
                 seed = trial_seed(self.run.header.seed, block, number)
-                (record,) = keep_trials(self.run, site, self.watcher, [arm], block, 1, seed, work)
+                (record,) = keep_trials(self.run, environment, self.watcher, [arm], block, 1, seed, work)
                 if record.status is Status.OUTCOME:
                     break
         finally:
             cluster.end(resolved.of(first))
-        self.used_s += (site.clock.monotonic_ns() - began_ns) / 1e9
+        self.used_s += (environment.clock.monotonic_ns() - began_ns) / 1e9
 
     def _decide(self, step: Step, *, arm: str = "", block: int = 0, reason: str = "") -> None:
         used_s = round(self.used_s, 3)
         trial = self.run.next_number if step is Step.NEXT else 0
         inputs = inputs_sha256(self.run.header.seed, trial, block, arm)
         line = Decision(step, inputs, used_s, used_s, arm, trial, block, 1 if trial else 0, reason)
-        with self.resolved.site.held():
+        with self.resolved.environment.held():
             self.run.decide(line.as_data())

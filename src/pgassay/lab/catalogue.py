@@ -7,7 +7,7 @@ another package under the entry point group `pgassay.factors`.
 from collections.abc import Iterable, Sequence
 
 from pgassay import plugins
-from pgassay.bench.factor import Factor, matches
+from pgassay.interfaces.factor import Factor, matches
 
 
 class FactorCatalogue:

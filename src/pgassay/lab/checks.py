@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.drive_counters import DATA, WAL
-from pgassay.bench.errors import BenchError, ClusterError, HostError, SpaceError
-from pgassay.bench.store import Clones
 from pgassay.design import risk
+from pgassay.interfaces.drive_counters import DATA, WAL
+from pgassay.interfaces.errors import BenchError, ClusterError, HostError, SpaceError
+from pgassay.interfaces.store import Clones
 from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.environment import FOREIGN_SHARE_MAX
 from pgassay.lab.settings import MEMORY
-from pgassay.lab.site import FOREIGN_SHARE_MAX
 from pgassay.lab.trial_state import TrialState
 from pgassay.record.values import Reason
 from pgassay.study.responses import Status
@@ -288,7 +288,7 @@ def evidence_of(arm: ResolvedArm, state: TrialState) -> Evidence:
         foreign_cpu_share=state.responses.get("foreign_cpu_share"),
         thermal_throttles=state.counters.get("machine.thermal_throttles"),
         wanted_ns=wanted_s * 10**9 if wanted_s is not None and not state.pairing else None,
-        foreign_share_max=arm.site.foreign_share_max,
+        foreign_share_max=arm.environment.foreign_share_max,
         mismatches=mismatches,
         other_states=other_states,
         untimed=arm.study.primary == risk.UNSAFE or arm.setup.load.count,

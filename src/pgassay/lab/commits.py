@@ -20,10 +20,10 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.running import Runner
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import counts
 from pgassay.lab.preparation import prepare
@@ -353,7 +353,7 @@ class CommitBlocks:
         if other.sha in self._built:
             return
         with Workbench(self.options) as bench:
-            arms = resolve(pair.study, bench.site()).arms
+            arms = resolve(pair.study, bench.environment()).arms
             bench.require_room(bench.missing_builds(arm.setup.build for arm in arms))
             for arm in arms:
                 try:

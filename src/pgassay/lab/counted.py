@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pgassay.analysis.comparable import is_speed
-from pgassay.bench.instrument import BACKEND, Executed, Instrument
-from pgassay.bench.load import LoadOptions, LoadResult
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.instrument import BACKEND, Executed, Instrument
+from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
@@ -108,8 +108,8 @@ def require_countable(document: Document) -> None:
 
 
 def require(arm: ResolvedArm) -> None:
-    """Raise `UsageError` for what cannot be counted; a missing instrument is named to the `lacking` of the site."""
-    load, site = arm.setup.load, arm.site
+    """Raise `UsageError` for what cannot be counted; a missing instrument is named to the environment's `missing`."""
+    load, environment = arm.setup.load, arm.environment
     if not load.count:
         return
     if load.transactions is None:
@@ -132,9 +132,9 @@ def require(arm: ResolvedArm) -> None:
             '"server.jit" = on cannot be counted: its code is made at run time, and has no functions',
             "set server.jit = off",
         )
-    if not site.server.ours:
+    if not environment.server.ours:
         raise UsageError("a server that runs already cannot be counted", "leave --server out")
     try:
-        site.instrument.require()
+        environment.instrument.require()
     except UsageError as error:
-        site.lacking.name("instrument", error)
+        environment.missing.name("instrument", error)

@@ -15,10 +15,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.bench.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters, Trust
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.running import Runner
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.daemon import RealDaemon
@@ -31,8 +27,12 @@ from pgassay.errors import PgassayError
 from pgassay.host import accounts
 from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
+from pgassay.interfaces.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters, Trust
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.cleanup import end_killed
-from pgassay.lab.site import Attach
+from pgassay.lab.environment import Attach
 from pgassay.postgres import ownership
 from pgassay.record.disk import RealDisk
 from pgassay.record.errors import RecordError

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.factor import Stage
-from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
 from pgassay.host import cpus
 from pgassay.host.factors import NO_ROOT
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.hosting import Hosting
+from pgassay.interfaces.server import Server
 from pgassay.lab import checks
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.catalogue import FactorCatalogue
@@ -28,9 +28,9 @@ CORES = "host.cores"
 @contextmanager
 def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
     """Apply the host factors for a server on `clone`; on every way out they are given back. Raises `HostError`."""
-    site, settings = arm.site, arm.settings
+    environment, settings = arm.environment, arm.settings
     hosting = Hosting(
-        changes=site.host,
+        changes=environment.host,
         ask=lambda name: arm.installation.setting(clone, settings, name),
         peak_bytes=lambda: _peak_bytes(arm, clone),
         settings=settings,
@@ -40,11 +40,11 @@ def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
         for bound in sorted(arm.at(Stage.HOST), key=lambda each: each.factor.rank):
             bound.factor.apply(bound.name, bound.level, hosting)
         if hosting.cold:
-            site.caches.make_cold(clone)
+            environment.caches.make_cold(clone)
         yield hosting
     finally:
-        with site.held():
-            site.host.give_back()
+        with environment.held():
+            environment.host.give_back()
 
 
 def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]:
@@ -53,8 +53,8 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     Any program may take free huge pages, and every PostgreSQL asks for some by default (`huge_pages = try`): what
     another one took in that moment is obtained again, once. Raises `ClusterError`, `HostError`.
     """
-    settings, sockets = arm.settings, arm.site.socket_directory
-    client = arm.site.client(arm.setup.load.host)
+    settings, sockets = arm.settings, arm.environment.socket_directory
+    client = arm.environment.client(arm.setup.load.host)
     if client is not None:
         client.require()
     listening = None if client is None else client.listening
@@ -63,7 +63,7 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     hosting.obtain()
     placement = hosting.placement
     if arm.setup.load.count:
-        placement = replace(placement, under=arm.site.instrument.begin())
+        placement = replace(placement, under=arm.environment.instrument.begin())
     try:
         return arm.installation.start(clone, settings, sockets, placement, listening=listening), ""
     except ClusterError as error:
@@ -81,12 +81,12 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
 
 def _peak_bytes(arm: ResolvedArm, clone: Path) -> int:
     plain = {name: value for name, value in arm.settings.items() if name not in ("huge_pages", "huge_page_size")}
-    site = arm.site
-    server = arm.installation.start(clone, {**plain, "huge_pages": "off"}, site.socket_directory)
+    environment = arm.environment
+    server = arm.installation.start(clone, {**plain, "huge_pages": "off"}, environment.socket_directory)
     try:
-        return site.peak_bytes(server.postmaster_pid)
+        return environment.peak_bytes(server.postmaster_pid)
     finally:
-        with site.held():
+        with environment.held():
             server.stop()
 
 
@@ -97,18 +97,18 @@ def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, s
 
 
 def require(arm: ResolvedArm) -> None:
-    """Name to the site's `lacking` the host factors, levels and memory that this machine has not."""
-    lacking = arm.site.lacking
+    """Name to the environment's `missing` the host factors, levels and memory that this machine has not."""
+    missing = arm.environment.missing
     bounds = arm.at(Stage.HOST)
-    missing = unavailable((each.name for each in bounds), arm.site.catalogue)
-    if missing:
-        lacking.name("host factors", host_factors_unavailable(missing))
+    absent = unavailable((each.name for each in bounds), arm.environment.catalogue)
+    if absent:
+        missing.name("host factors", host_factors_unavailable(absent))
     for each in bounds:
-        if each.name not in missing:
+        if each.name not in absent:
             try:
                 each.factor.require_here(each.name, each.level)
             except UsageError as error:
-                lacking.name(f"{each.name}={each.level.canonical}", error)
+                missing.name(f"{each.name}={each.level.canonical}", error)
     typed = arm.setup.settings.get("shared_buffers", "")
     quantity = split_quantity(typed)
     if quantity is None or not quantity[1]:
@@ -116,18 +116,18 @@ def require(arm: ResolvedArm) -> None:
     wanted, limit = parse_memory(typed), arm.setup.memory_bytes
     if limit is not None and wanted >= limit:
         raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
-    if wanted >= arm.site.memory_bytes:
-        beyond = f"the memory of this machine, {format_size(arm.site.memory_bytes)}"
-        lacking.name("memory for shared_buffers", _buffers_beyond(typed, beyond))
+    if wanted >= arm.environment.memory_bytes:
+        beyond = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
+        missing.name("memory for shared_buffers", _buffers_beyond(typed, beyond))
 
 
 def require_rest(arms: Sequence[ResolvedArm]) -> None:
     """Refuse `load.cores = rest` where no arm that asks for it leaves any CPU; that of single arms is an outcome.
 
-    Where `host.cores` is given, another machine may have more: the site's `lacking` hears of it. A server that is not
-    ours runs where its owner lets it.
+    Where `host.cores` is given, another machine may have more: the environment's `missing` hears of it. A server that
+    is not ours runs where its owner lets it.
     """
-    asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and arm.site.server.ours]
+    asking = [arm for arm in arms if arm.setup.load.to_levels().get("cores") == REST and arm.environment.server.ours]
     servers = [arm.study.levels_of(arm.arm).get(CORES) for arm in asking]
     if not asking or any(
         level is not None
@@ -145,7 +145,7 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
         f"{len(cpus.usable())} of this machine everywhere",
         "give the server fewer with host.cores, or leave load.cores out",
     )
-    asking[0].site.lacking.name(f"rest for {CORES}", error)
+    asking[0].environment.missing.name(f"rest for {CORES}", error)
 
 
 def _buffers_beyond(typed: str, limit: str) -> UsageError:

@@ -16,13 +16,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.places import Mount
 from pgassay.design.blocks import rounds_of
 from pgassay.drive.block.kernel import size_bytes
 from pgassay.drive.options import OneDrive
 from pgassay.errors import PgassayError
 from pgassay.host.facts import host_id
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.places import Mount
 from pgassay.lab.alternation import CONNECTION_S
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.load import drivers
@@ -282,7 +282,7 @@ def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
 
 def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
     """For each arm the calibration that fits best, and how its load differs."""
-    here = [_with_whole_load(each) for each in calibrations.read(resolved.site.disk, user_file()).calibrations]
+    here = [_with_whole_load(each) for each in calibrations.read(resolved.environment.disk, user_file()).calibrations]
     for arm in resolved.arms:
         setting = setting_of(arm, mount)
         nearest = calibrations.nearest(here, setting)
@@ -291,20 +291,20 @@ def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibratio
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    lengths = known.read_lengths(resolved.site.disk, lengths_file())
+    lengths = known.read_lengths(resolved.environment.disk, lengths_file())
     return lengths.pace(_kind_of(resolved), _data_bytes(resolved), latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
     """Keep what these trials took for later plans. No run fails for what cannot be kept."""
-    if not resolved.site.server.ours:
+    if not resolved.environment.server.ours:
         return
     with suppress(PgassayError, OSError):
         found = times_expected(resolved, trials, preparing_s)
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             new = Lengths(now, _kind_of(resolved), _data_bytes(resolved), *found)
-            known.remember_lengths(resolved.site.disk, lengths_file(), new)
+            known.remember_lengths(resolved.environment.disk, lengths_file(), new)
 
 
 def _kind_of(resolved: ResolvedStudy) -> Kind:

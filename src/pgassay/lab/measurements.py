@@ -26,11 +26,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import QueryError
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Server
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Server
 from pgassay.lab.settings import mode_of
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile

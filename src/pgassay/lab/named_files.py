@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.factor import Factor
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Factor
 from pgassay.lab.arms import Bound, bind
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.load.pgbench.options import parse_scripts

@@ -8,10 +8,10 @@ of it would win (docs/record.md, "Servers in turns").
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import NONE
 from pgassay.design.blocks import cells
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.kinds import NONE
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
@@ -73,7 +73,7 @@ def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, 
     found = replace(design, pairing=pairing, placement=placement)
     if found == design:
         return resolved, reasons
-    return resolve(replace(resolved.study, design=found), resolved.site), reasons
+    return resolve(replace(resolved.study, design=found), resolved.environment), reasons
 
 
 def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
@@ -82,10 +82,10 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
     if all(len(each) < 2 for each in together):
         yield "no two treatments are compared with each other"
         return
-    if not resolved.site.server.ours:
+    if not resolved.environment.server.ours:
         yield ONE_SERVER
         return
-    yield from factor_refusals(study, resolved.site.catalogue)
+    yield from factor_refusals(study, resolved.environment.catalogue)
     asked = set()
     for arm in arms:
         options = arm.setup.load
@@ -101,7 +101,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         wanted, most = max(((_memory_bytes(each), each) for each in together), key=lambda found: found[0])
     except UsageError:
         return  # A size that is no size is refused by PostgreSQL itself, in its own words.
-    limit = int(MEMORY_SHARE * resolved.site.memory_bytes)
+    limit = int(MEMORY_SHARE * resolved.environment.memory_bytes)
     if wanted > limit:
         yield (
             f"{len(most)} servers at once need {format_size(wanted)} of memory with their data"

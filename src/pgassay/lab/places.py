@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.bench.places import Account
-from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
 from pgassay.host import accounts
 from pgassay.host.accounts import require_reach
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.builds.cache import Cache
@@ -70,7 +70,7 @@ def require_kept(directory: Path | None, resolved: "ResolvedStudy") -> None:
     Images and emulated drives keep theirs by themselves; those of a server that is not ours are databases of it.
     """
     drives = [each for arm in resolved.arms for each in arm.setup.drive.drives]
-    elsewhere = all(each.kind.holds_one_cluster for each in drives) or not resolved.site.server.ours
+    elsewhere = all(each.kind.holds_one_cluster for each in drives) or not resolved.environment.server.ours
     if directory is None or not elsewhere:
         return
     why = "images, emulated drives and the server of --server keep it by themselves"

@@ -6,12 +6,12 @@ from math import ceil
 
 from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
-from pgassay.bench.places import Mount
 from pgassay.design.blocks import cells, order, rounds_of
 from pgassay.design.plan import Plan as Sizes
 from pgassay.design.plan import plan as size_up
 from pgassay.design.schedule import is_baseline
 from pgassay.host.accounts import describe as describe_account
+from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.machine import (
     SCHEDULING,
@@ -102,7 +102,7 @@ class Plan:
     `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the PostgreSQLs that a run would
     build first; the reboots are those that the study asks for, and `overwritings` the devices that it writes over
     first, whose time is in no other figure; `differs` is how an
-    as-published study is not as its authors had it; `lacking` is what this machine has not, for which a run would be
+    as-published study is not as its authors had it; `missing` is what this machine has not, for which a run would be
     refused.
     """
 
@@ -156,7 +156,7 @@ class Plan:
     reboots_max: int
     differs: tuple[str, ...]
     warnings: tuple[str, ...]
-    lacking: tuple[str, ...]
+    missing: tuple[str, ...]
     servers: Mapping[str, Mapping[str, str | bool]]
     """The user's own servers by name, where the study runs on some; one alone is named ""."""
     changes: tuple[str, ...]
@@ -229,7 +229,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         reboots_max=study.design.blocks_max - 1 if study.design.reboots else 0,
         differs=study.differs,
         warnings=tuple(sizes.warnings),
-        lacking=resolved.site.lacking.messages,
+        missing=resolved.environment.missing.messages,
         servers=prepared.bench.describe(),
         changes=tuple(prepared.bench.changes(resolved)),
     )

@@ -26,13 +26,13 @@ from pathlib import Path
 from statistics import median
 
 from pgassay.analysis.crash_coverage import Met, compare_ledger, coverage_of
-from pgassay.bench.errors import ClusterError, DamagedError, QueryError, StartTimeoutError
-from pgassay.bench.load import LedgerLoad, LedgerState, LoadOptions
-from pgassay.bench.server import Server
-from pgassay.bench.store import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashRequest
 from pgassay.design import risk
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.errors import ClusterError, DamagedError, QueryError, StartTimeoutError
+from pgassay.interfaces.load import LedgerLoad, LedgerState, LoadOptions
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.store import ALL, INDEPENDENT, NOTHING, PREFIX, CrashingDrive, CrashReport, CrashRequest
 from pgassay.lab import measurements
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.trial_state import Laps
@@ -212,7 +212,7 @@ def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Pat
     # After a reboot its process would not be there either; here the server under load still has that number.
     with suppress(FileNotFoundError), Directory.open(directory) as cluster:
         cluster.unlink("postmaster.pid")
-    clock = arm.site.clock
+    clock = arm.environment.clock
     began_ns = clock.monotonic_ns()
     limit_s = arm.setup.load.recovery_limit_s
     try:
@@ -433,7 +433,7 @@ class PowerCuts:
 
     def _sockets(self, worker: int) -> Path:
         """Two servers that start in one directory at the same moment would take the same port."""
-        return self._arm.site.socket_directory / f"cut-{worker}"
+        return self._arm.environment.socket_directory / f"cut-{worker}"
 
     def _run(self, worker: int) -> None:
         try:
@@ -468,7 +468,7 @@ class PowerCuts:
 
     def _cut(self, position: int, sockets: Path, *, whole: bool) -> Cut:
         request = crash_request(self._seed, position)
-        clock = self._arm.site.clock
+        clock = self._arm.environment.clock
         nothing_yet = CutRecord(0, 0, 0, request.draw, request.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
         made = Cut(nothing_yet, Laps(clock))
         as_set = whole or self._arm.setup.load.recovers_as_set
@@ -573,7 +573,7 @@ def during(arm: ResolvedArm, server: Server, clone: Path, seed: int) -> Iterator
         cuts.start(server)
         yield cuts
     finally:
-        with arm.site.held():
+        with arm.environment.held():
             cuts.stop()
     cuts.close()
 

@@ -18,7 +18,6 @@ from math import exp, inf, isfinite, log, sqrt
 from statistics import fmean, median, stdev
 
 from pgassay.analysis.scale_law import Judgement, Point, judge, trend
-from pgassay.bench.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.flash.prediction import (
@@ -29,6 +28,7 @@ from pgassay.flash.prediction import (
     loads_side_by_side,
     predict,
 )
+from pgassay.interfaces.write_signature import SIGNATURE, SUFFIX, WriteSignature
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Cell, Place

@@ -13,11 +13,11 @@ others, or has too little room, must not be found after them. So every arm is lo
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pgassay.bench.errors import NotSettableError
-from pgassay.bench.places import Mount
-from pgassay.bench.store import DATABASES, DriveOutline
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError, did_you_mean
+from pgassay.interfaces.errors import NotSettableError
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.store import DATABASES, DriveOutline
 from pgassay.lab import counted, host_stage, measurements, power_cuts
 from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.pairing import most_at_once, resolve_pairing, room_bytes
@@ -68,15 +68,15 @@ class Checked:
 def check(resolved: ResolvedStudy) -> Checked:
     """Raise `PgassayError` for the first thing that would fail; no server is started (one may have to be built).
 
-    What the machine lacks (room, memory, programs, host factors) is named to the site's `lacking`.
+    What the machine lacks (room, memory, programs, host factors) is named to the environment's `missing`.
     """
     study, arms = resolved.study, resolved.arms
     check_block_counts(study)
     for driver in dict.fromkeys(arm.setup.load.driver for arm in arms):
         try:
-            resolved.site.require_program(driver)
+            resolved.environment.require_program(driver)
         except UsageError as error:
-            resolved.site.lacking.name(f"program of {driver}", error)
+            resolved.environment.missing.name(f"program of {driver}", error)
     responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
@@ -91,14 +91,14 @@ def check(resolved: ResolvedStudy) -> Checked:
         power_cuts.require(arm)
         counted.require(arm)
         name = arm.setup.load.host
-        client = arm.site.client(name)
+        client = arm.environment.client(name)
         if client is not None:  # it must be there, and the servers must be such as it can reach
             try:
                 client.require()
                 if arm.installation.found_by != STAND_IN:
                     arm.installation.require_network()
             except PgassayError as error:
-                arm.site.lacking.name(f"load.host={name}", error)
+                arm.environment.missing.name(f"load.host={name}", error)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)
@@ -106,9 +106,9 @@ def check(resolved: ResolvedStudy) -> Checked:
 
 
 def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
-    options, references = [arm.setup.load for arm in resolved.arms], resolved.site.references
+    options, references = [arm.setup.load for arm in resolved.arms], resolved.environment.references
     asked = dict.fromkeys(found for load in options for each in references for found in each.responses(load))
-    alternates = resolved.study.design.pairing == ALTERNATE and resolved.site.metronome is not None
+    alternates = resolved.study.design.pairing == ALTERNATE and resolved.environment.metronome is not None
     return (
         *resolved.arms[0].load.responses,
         *asked,
@@ -131,7 +131,7 @@ def _check_settings(resolved: ResolvedStudy) -> None:
             try:
                 arm.installation.check_settings(arm.settings)
             except NotSettableError as error:
-                namesakes = resolved.site.catalogue.namesakes(error.name)
+                namesakes = resolved.environment.catalogue.namesakes(error.name)
                 if namesakes:
                     raise UsageError(error.message, f"did you mean {' or '.join(namesakes)}?") from None
                 raise
@@ -255,7 +255,7 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
                 f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
                 " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
             )
-            resolved.site.lacking.name(f"room on {place}", error)
+            resolved.environment.missing.name(f"room on {place}", error)
     return rooms
 
 
@@ -266,11 +266,11 @@ def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *
     `refuse` raises for what speaks against the file system of the first arm; `begins`: whether servers take turns is
     still to be decided. Nothing is looked at without devices.
     """
-    ahead = resolved.site.ahead
+    ahead = resolved.environment.ahead
     devices = [drive.device for arm in resolved.arms for drive in arm.setup.drive.drives if drive.device is not None]
     if ahead is None or not devices:
         return
-    planned = resolve(resolved.study, replace(resolved.site, drive=ahead(), ahead=None))
+    planned = resolve(resolved.study, replace(resolved.environment, drive=ahead(), ahead=None))
     if begins:
         planned, _ = resolve_pairing(planned)
     refuse(check(planned).mount, planned.study)

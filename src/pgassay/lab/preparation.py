@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pgassay.bench.errors import ClusterError, QueryError
-from pgassay.bench.factor import BAKED, Stage
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.server import Server
-from pgassay.bench.store import Ageing
 from pgassay.files import Directory
+from pgassay.interfaces.errors import ClusterError, QueryError
+from pgassay.interfaces.factor import BAKED, Stage
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.store import Ageing
 from pgassay.lab import checks, host_stage
 from pgassay.lab.arms import ResolvedArm
+from pgassay.lab.environment import Caches
 from pgassay.lab.settings import holding
-from pgassay.lab.site import Caches
 from pgassay.postgres.factors import NamedServer
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
 
@@ -95,16 +95,16 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
     and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged it
     hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again in any case.
     """
-    key, drive, site = arm.snapshot_key, arm.drive, arm.site
+    key, drive, environment = arm.snapshot_key, arm.drive, arm.environment
     if drive.has_snapshot(key):
         prepared = Prepared(key, made=False, seconds=0.0)
         tell(prepared)
         return prepared
-    started_ns = site.clock.monotonic_ns()
+    started_ns = environment.clock.monotonic_ns()
     ageing = drive.ageing()
 
     def made() -> Prepared:
-        return Prepared(key, made=True, seconds=(site.clock.monotonic_ns() - started_ns) / 1e9)
+        return Prepared(key, made=True, seconds=(environment.clock.monotonic_ns() - started_ns) / 1e9)
 
     workspace = drive.workspace(f"prepare-{key}")
     try:
@@ -113,12 +113,12 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
         prepared = made()
         if ageing is None:
             tell(prepared)
-        with site.held():
+        with environment.held():
             levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
             what = ", ".join([f"PostgreSQL {arm.installation.version}", *levels])  # for users who have to make room
             drive.take_snapshot(key, workspace, what)
     except BaseException:
-        with site.held():
+        with environment.held():
             drive.discard(workspace)
         raise
     if ageing is not None:
@@ -132,18 +132,18 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
     init_options = arm.setup.init_options
     arm.installation.initialize(workspace, init_options)
     arm.drive.lay_out(workspace)
-    settings = dict(arm.site.server.preparing)
+    settings = dict(arm.environment.server.preparing)
     if "max_wal_size" in settings:
         settings["max_wal_size"] = holding(settings["max_wal_size"], init_options)
-    server = arm.installation.start(workspace, settings, arm.site.socket_directory)
+    server = arm.installation.start(workspace, settings, arm.environment.socket_directory)
     filled = False
     try:
         _fill(arm, server)
         levels = {each.name: each.level.canonical for each in arm.at(*BAKED) if each.name != NamedServer.pattern}
-        arm.site.server.require_alike(str(sorted({**arm.load.data_key(), **levels}.items())), server)
+        arm.environment.server.require_alike(str(sorted({**arm.load.data_key(), **levels}.items())), server)
         filled = True
     finally:
-        with arm.site.held():
+        with arm.environment.held():
             server.stop(immediately=not filled)
 
 
@@ -172,19 +172,19 @@ def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:
     `arm` is the study's first that starts from the snapshot, whichever trial comes first. Else the order of a block,
     which is drawn, would decide whether a drive was aged by updates or by deletes.
     """
-    drive, site = arm.drive, arm.site
+    drive, environment = arm.drive, arm.environment
     try:
         clone = drive.clone(key, f"wear-{key}")
         try:
             ageing.begin()
             _run_load_once(arm, clone)
         finally:
-            with site.held():
+            with environment.held():
                 drive.discard(clone)
-        with site.held():
+        with environment.held():
             ageing.finish(key)
     except BaseException:
-        with site.held():
+        with environment.held():
             ageing.abandon()
             drive.forget_snapshot(key)
         raise
@@ -192,15 +192,15 @@ def _age_drive(arm: ResolvedArm, ageing: Ageing, key: str) -> None:
 
 def _run_load_once(arm: ResolvedArm, clone: Path) -> None:
     """Nothing is measured here, so the result is not looked at: a load that fails ages the drive little."""
-    site = arm.site
-    output = site.socket_directory / "wearing"
-    server = arm.installation.start(clone, arm.settings, site.socket_directory)
+    environment = arm.environment
+    output = environment.socket_directory / "wearing"
+    server = arm.installation.start(clone, arm.settings, environment.socket_directory)
     try:
-        settle(server, arm.setup.load, clone, site.caches)
+        settle(server, arm.setup.load, clone, environment.caches)
         output.mkdir()
         arm.load.run(server, output, AGEING_SEED)
     finally:
-        with site.held():
+        with environment.held():
             server.stop()
             with Directory.open(output.parent) as place:
                 place.remove_tree(output.name)
@@ -228,21 +228,21 @@ def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server
     `BenchError` where the snapshot cannot be made or the server does not start.
     """
     prepare(arm)
-    drive, site = arm.drive, arm.site
+    drive, environment = arm.drive, arm.environment
     clone = drive.clone(arm.snapshot_key, WORKSPACE)
     try:
         try:
-            server = arm.installation.start(clone, with_settings(arm.settings, wanted), site.socket_directory)
+            server = arm.installation.start(clone, with_settings(arm.settings, wanted), environment.socket_directory)
         except ClusterError:
-            server = arm.installation.start(clone, arm.settings, site.socket_directory)
+            server = arm.installation.start(clone, arm.settings, environment.socket_directory)
         try:
-            settle(server, arm.setup.load, clone, site.caches)
+            settle(server, arm.setup.load, clone, environment.caches)
             return work(server)
         finally:
-            with site.held():
+            with environment.held():
                 server.stop(immediately=True)
     finally:
-        with site.held():
+        with environment.held():
             drive.discard(clone)
 
 
@@ -252,7 +252,7 @@ def require_start(arm: ResolvedArm) -> None:
     `postgres -C` accepts a library that is not there and memory that the machine lacks; only a start shows them. Raises
     `BenchError` in the server's words.
     """
-    drive, site = arm.drive, arm.site
+    drive, environment = arm.drive, arm.environment
     options = {name: value for name, value in arm.setup.init_options.items() if name not in (COPY_OF, COPY_DATABASE)}
     workspace = drive.workspace(WORKSPACE)
     try:
@@ -260,8 +260,8 @@ def require_start(arm: ResolvedArm) -> None:
         drive.lay_out(workspace)
         with host_stage.hosted(arm, workspace) as hosting:
             server, _ = host_stage.start(hosting, arm, workspace)
-            with site.held():
+            with environment.held():
                 server.stop(immediately=True)
     finally:
-        with site.held():
+        with environment.held():
             drive.discard(workspace)

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from pgassay.analysis.comparable import is_speed
 from pgassay.analysis.steadiness import NS, trial_course
-from pgassay.bench.counters import Sample
+from pgassay.interfaces.counters import Sample
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.lab.trial_state import TrialState
@@ -49,7 +49,7 @@ WARM_UP_SUFFIX = "_warmup"
 def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | None]:
     """The regime as `trial.json` keeps it, whatever became of the trial; None for what it did not come to."""
     options, window = arm.setup.load, state.window
-    mode = mode_of(options) if arm.site.server.checkpoints else SOMEWHERE
+    mode = mode_of(options) if arm.environment.server.checkpoints else SOMEWHERE
     cycles = cycles_covered(state.counters)
     samples, cut_off, halves = state.samples, None, {}
     if window:
@@ -69,10 +69,10 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         "age": options.to_levels().get("age", "none"),
         "start_state": state.how_cloned,
         **state.pairing,
-        **({COUNTED: arm.site.instrument.name} if options.count else {}),
+        **({COUNTED: arm.environment.instrument.name} if options.count else {}),
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
-        **({RESTARTED_BY: command} if (command := arm.site.server.restart) else {}),
+        **({RESTARTED_BY: command} if (command := arm.environment.server.restart) else {}),
         **({STANDBYS: names} if waits and (names := state.settings.get(STANDBYS)) else {}),
         **{name: trait.found for name, trait in state.traits.items()},
         **course_of(samples, state.pairing.get("slice_s")),

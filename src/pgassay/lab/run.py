@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import __version__
-from pgassay.bench.places import Mount
 from pgassay.design.schedule import RULE, RULES
 from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.host.accounts import describe
 from pgassay.host.doctor import busy_neighbour
 from pgassay.host.facts import collect
 from pgassay.host.storage import unsuitable
+from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import bench_of
 from pgassay.lab.catalogue import every_factor
@@ -321,7 +321,7 @@ def run_study(
     Call it from the main thread: programs die with the thread that started them.
     """
     with bench_of(options or BenchOptions()) as bench:
-        prepared = prepare(resolve(written.study, bench.site()), bench)
+        prepared = prepare(resolve(written.study, bench.environment()), bench)
         run = begin(prepared, written, path, command)
         conduct(prepared.resolved, run, watcher)
     return Run.open(path)
@@ -356,13 +356,13 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
                 f'run "{path}" is finished',
                 "go on beyond its end with --more 10min, or with --blocks and a larger number",
             )
-        site = bench.site()
-        study = parse_recorded(record.header.study, record.study, site.catalogue)
+        environment = bench.environment()
+        study = parse_recorded(record.header.study, record.study, environment.catalogue)
         extended = None
         if more is not None:
             trials, entries = committed(run), run.journal.entries
             extended = extension_of(study, run.header, trials, entries, more.seconds, more.blocks)
-        resolved = resolve(study, site)
+        resolved = resolve(study, environment)
         bench.require(resolved)
         kept = bench.options.snapshots_in
         if kept is None or str(kept.absolute()) != record.host.get("place", {}).get("snapshots_in"):

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pgassay.analysis.effects import Effect
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.decisions import decide, undone
+from pgassay.lab.environment import Environment
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.preparation import Prepared, Tell, prepare, tell_nobody
-from pgassay.lab.site import Site
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.record.directory import RunDirectory
@@ -83,14 +83,14 @@ class RunLoop:
         if not self.trials:
             # A typo in the user's own SQL, and data that differ between servers, are found before anything is measured.
             for each in (arm for on_set in self.resolved.on_sets for arm in on_set.arms):
-                if self.resolved.site.sets or any(bound.factor.own_sql for bound in each.bound):
+                if self.resolved.environment.sets or any(bound.factor.own_sql for bound in each.bound):
                     self._prepare(each)
         last: int | None = None
         while True:
             decision = undone(self.resolved.study, self.trials, self.run.journal.entries) or self._decide()
             match decision:
                 case Stop(reason):
-                    with self.resolved.site.held():
+                    with self.resolved.environment.held():
                         self.run.finish(reason)
                     return reason
                 case Drop(arm, reason, _):
@@ -107,7 +107,7 @@ class RunLoop:
             self.watcher.ruled(decided.study)
         if decided.effects:
             self.watcher.estimated(decided.effects, decided.written.clock_s)
-        with self.resolved.site.held():
+        with self.resolved.environment.held():
             self.run.decide(decided.written.as_data())
         return decided.decision
 
@@ -117,8 +117,8 @@ class RunLoop:
         block, attempt = decision.block, decision.attempt
         work = self._work(block, arms, in_turns=in_turns)
         seed = trial_seed(self.run.header.seed, block, attempt)
-        site, watcher = self.resolved.site, self.watcher
-        self.trials += keep_trials(self.run, site, watcher, arms, block, attempt, seed, work, as_block=in_turns)
+        environment, watcher = self.resolved.environment, self.watcher
+        self.trials += keep_trials(self.run, environment, watcher, arms, block, attempt, seed, work, as_block=in_turns)
 
     def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
         """What makes the records of these arms' trials; their snapshots are made outside the trials' own time."""
@@ -127,11 +127,11 @@ class RunLoop:
         return lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns)
 
     def _prepare(self, resolved: ResolvedArm) -> Attempt:
-        arm, site = resolved.arm, self.resolved.site
+        arm, environment = resolved.arm, self.resolved.environment
         known = is_prepared(self.run, resolved.snapshot_key)
         if not known:
             self.watcher.preparing(arm)
-        failure, seconds = try_to_prepare(resolved, journal_preparation(self.run, site))
+        failure, seconds = try_to_prepare(resolved, journal_preparation(self.run, environment))
         if not known and failure is None:
             self.watcher.prepared(arm, seconds)
         return failure, seconds
@@ -143,7 +143,7 @@ def try_to_prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Attempt:
     A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed because of its
     settings. The baseline's failure is raised and ends the run, for nothing could be compared.
     """
-    clock, failed = arm.site.clock, None
+    clock, failed = arm.environment.clock, None
     started_ns = clock.monotonic_ns()
     try:
         prepare(arm, tell)
@@ -184,7 +184,7 @@ def trial_seed(seed: int, block: int, attempt: int) -> int:
 
 def keep_trials(
     run: RunDirectory,
-    site: Site,
+    environment: Environment,
     watcher: Watcher,
     arms: Sequence[Arm],
     block: int,
@@ -201,7 +201,7 @@ def keep_trials(
     stagings: list[Staging] = []
     try:
         for number, arm in enumerate(arms, start=run.next_number):
-            with site.held():
+            with environment.held():
                 stagings.append(run.begin_trial(number, {"block": block, "attempt": attempt, "arm": arm.name}))
         assignments = [
             Assignment(staging.number, block, attempt, arm, seed, staging.path)
@@ -211,12 +211,12 @@ def keep_trials(
             watcher.trial_started(assignment)
         done = work(assignments)
     except BaseException:
-        with site.held():
+        with environment.held():
             for staging in stagings:
                 run.abandon_trial(staging)
         raise
     finished = [(staging, *each) for staging, each in zip(stagings, done, strict=True)]
-    with site.held():
+    with environment.held():
         if as_block:
             run.commit_block(finished)
         else:
@@ -232,13 +232,13 @@ def is_prepared(run: RunDirectory, key: str) -> bool:
     return any(entry.kind == Kind.PREPARED and entry.data["key"] == key for entry in run.journal.entries)
 
 
-def journal_preparation(run: RunDirectory, site: Site) -> Tell:
+def journal_preparation(run: RunDirectory, environment: Environment) -> Tell:
     """Writes into the journal how long a snapshot took, the first time only: made again after a pause, it costs no
     budget."""
 
     def tell(made: Prepared) -> None:
         if not is_prepared(run, made.key):
-            with site.held():
+            with environment.held():
                 run.journal.append(
                     Kind.PREPARED, {"key": made.key, "seconds": round(made.seconds, 3), "made": made.made}
                 )

@@ -9,11 +9,11 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pgassay.bench.options import declared_options
-from pgassay.bench.store import Needs
 from pgassay.drive.options import AUTO, BLOCK_BYTES, USUAL_PAGES, DriveOptions, closely, scaled_pages
 from pgassay.errors import UsageError
 from pgassay.host import cpus
+from pgassay.interfaces.options import declared_options
+from pgassay.interfaces.store import Needs
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import MEMORY, STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, Setup, mode_of, process_bytes, settings_of

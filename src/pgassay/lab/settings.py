@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
-from pgassay.bench.factor import SetupDraft
-from pgassay.bench.load import LoadOptions
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import SetupDraft
+from pgassay.interfaces.load import LoadOptions
 from pgassay.load import drivers
 from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
 from pgassay.postgres.builds.request import BuildRequest

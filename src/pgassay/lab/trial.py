@@ -11,9 +11,9 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 
-from pgassay.bench.client import BUSY
-from pgassay.bench.counters import Reading, Sample
-from pgassay.bench.errors import (
+from pgassay.interfaces.client import BUSY
+from pgassay.interfaces.counters import Reading, Sample
+from pgassay.interfaces.errors import (
     BenchError,
     ClientLostError,
     ClusterError,
@@ -22,11 +22,11 @@ from pgassay.bench.errors import (
     QueryError,
     SpaceError,
 )
-from pgassay.bench.factor import Readable, Stage
-from pgassay.bench.load import Load, LoadResult
-from pgassay.bench.server import Server
-from pgassay.bench.store import Trait
-from pgassay.bench.write_signature import SIGNATURE, SUFFIX
+from pgassay.interfaces.factor import Readable, Stage
+from pgassay.interfaces.load import Load, LoadResult
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.store import Trait
+from pgassay.interfaces.write_signature import SIGNATURE, SUFFIX
 from pgassay.lab import checks, counted, host_stage, measurements, power_cuts, regime
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.preparation import settle
@@ -55,7 +55,7 @@ class Cluster:
 
     def end(self, arm: ResolvedArm) -> None:
         """Stop a kept server and discard its clone; calling it twice is harmless."""
-        with arm.site.held():
+        with arm.environment.held():
             if self.server is not None:
                 self.server.stop(immediately=True)
                 self.server = None
@@ -72,10 +72,10 @@ class Trial:
 
     def __init__(self, arm: ResolvedArm, assignment: Assignment, cluster: Cluster | None = None) -> None:
         self.arm = arm
-        self.site = arm.site
+        self.environment = arm.environment
         self.assignment = assignment
         self.cluster = cluster or Cluster()
-        self.state = TrialState.begin(arm.site.clock)
+        self.state = TrialState.begin(arm.environment.clock)
         self.host = ExitStack()
         self._memory_limited = False
 
@@ -148,7 +148,7 @@ class Trial:
         and CHECKPOINT."""
         arm, state, server = self.arm, self.state, self.server
         with state.laps("settle"):
-            state.settings = dict(self.site.effective(server))
+            state.settings = dict(self.environment.effective(server))
             self._read_back(Readable(server), *(stage for stage in Stage if stage is not Stage.RUN))
             if self.assignment.block == 1:  # before anything is measured: of every load that is played on these data
                 arms = (each for each in arm.whole.arms if each.snapshot_key == arm.snapshot_key)
@@ -156,7 +156,7 @@ class Trial:
                     load.require_names(server)
             if arm.setup.load.page_space:
                 state.page_space.update(measurements.space_as_loaded(server))
-            caches, limited = self.site.caches, self._memory_limited
+            caches, limited = self.environment.caches, self._memory_limited
             state.cache = settle(server, arm.setup.load, self.directory, caches, limited=limited)
 
     def measure(self) -> None:
@@ -164,7 +164,7 @@ class Trial:
         state, server, options, assignment = self.state, self.server, self.arm.setup.load, self.assignment
         slower = self.arm.setup.drive.dilation
         with state.laps("measure"):
-            sampling = self.site.sampling(self.site.probes(server, self.directory))
+            sampling = self.environment.sampling(self.environment.probes(server, self.directory))
             closing: dict[str, float | None] = {}
             windows: list[counted.Window] = []
             try:
@@ -176,23 +176,23 @@ class Trial:
                 if self.arm.warm_up is not None:
                     output = assignment.staging / "warmup"
                     with assignment.keeping("the warm-up"):
-                        self.site.disk.mkdir(output)
+                        self.environment.disk.mkdir(output)
                     warmed = self._play(self.arm.warm_up, output, assignment.seed + 1, windows)
                     warm_up = regime.series_by_drive_clock(warmed.series, slower)
                 if options.count:
                     server.execute("CHECKPOINT")
-                self.site.server.visitors()
+                self.environment.server.visitors()
                 before = sampling.read_all()
                 with power_cuts.during(self.arm, server, self.directory, assignment.seed) as cuts:
                     result = self._play(self.arm.load, assignment.staging, assignment.seed, windows)
                 state.alive = server.alive()
-                state.visitors = self.site.server.visitors() if state.alive else ""
+                state.visitors = self.environment.server.visitors() if state.alive else ""
                 if state.alive and mode_of(options) == WORK:
-                    closing = measurements.checkpoint(server, self.site.clock)
+                    closing = measurements.checkpoint(server, self.environment.clock)
                 after = sampling.read_all()
                 series = sampling.stop()
             finally:
-                with self.site.held():
+                with self.environment.held():
                     if options.count:
                         server.thaw()
                     sampling.close()
@@ -216,7 +216,7 @@ class Trial:
         """For those who watch: WAL, waits and the device, of all that is read."""
         if reading.source in live_sample.SOURCES:
             seen = LiveSample(reading.monotonic_ns, reading.wall_ns, reading.source, reading.values)
-            self.site.note(self.assignment.staging, seen)
+            self.environment.note(self.assignment.staging, seen)
 
     def _play(self, load: Load, output: Path, seed: int, windows: list[counted.Window]) -> LoadResult:
         """A load touches no disk but the record's; where it is counted, what it executed is added to the windows."""
@@ -224,13 +224,13 @@ class Trial:
             if not self.arm.setup.load.count:
                 return load.run(self.server, output, seed)
             played = partial(load.run, self.server, output, seed)
-            result, found = counted.window(self.site.instrument, self.server, self.site.clock, played)
+            result, found = counted.window(self.environment.instrument, self.server, self.environment.clock, played)
             windows.append(found)
             return replace(result, series=())  # of a dilated time
 
     def keep_counts(self, windows: Sequence[counted.Window]) -> None:
         """Set what was executed in the place of what took time."""
-        state, found = self.state, counted.difference(self.site.instrument, windows)
+        state, found = self.state, counted.difference(self.environment.instrument, windows)
         state.responses = counted.without_times(state.responses, self._by_a_clock)
         if found is not None:
             state.responses[counted.INSTRUCTIONS.name] = sum(found.processes.values())
@@ -255,7 +255,7 @@ class Trial:
     def look_around(self, result: LoadResult) -> None:
         """Ask what is asked once the load has ended and every counter is read; of pages and files where options say."""
         arm, state, server = self.arm, self.state, self.server
-        for reference in self.site.references:
+        for reference in self.environment.references:
             state.responses.update(reference.measure(arm.setup.load, server))
         if not state.alive:
             return
@@ -290,8 +290,8 @@ class Trial:
         with state.laps("maintain"):
             timed: dict[str, float | None] = {}
             if mode_of(options) != WORK:
-                timed |= measurements.checkpoint(self.server, self.site.clock)
-            timed |= measurements.vacuum(self.server, self.site.clock)
+                timed |= measurements.checkpoint(self.server, self.environment.clock)
+            timed |= measurements.vacuum(self.server, self.environment.clock)
             state.responses.update(timed)
 
     def check(self) -> None:
@@ -304,18 +304,18 @@ class Trial:
         server = self.cluster.server
         if server is None:
             return
-        with self.state.laps("stop"), self.site.held():
+        with self.state.laps("stop"), self.environment.held():
             if not self.cluster.kept:
                 server.stop(immediately=True)
             with self.assignment.keeping("the server's log"):
-                self.site.disk.write_file(self.assignment.staging / "server.log", server.log_text().encode())
+                self.environment.disk.write_file(self.assignment.staging / "server.log", server.log_text().encode())
 
     def give_back(self) -> None:
         """Remove the clone. What a check of its file system finds is an outcome, whatever else became of the trial."""
         clone = self.cluster.clone
         if clone is None:
             return
-        with self.state.laps("give_back"), self.site.held():
+        with self.state.laps("give_back"), self.environment.held():
             if self.cluster.kept:
                 return
             try:
@@ -326,12 +326,12 @@ class Trial:
     def keep(self, name: str, data: bytes, what: str) -> None:
         """Write a file of the trial's record; raises `RecordError`, which says `what` could not be kept."""
         with self.assignment.keeping(what):
-            self.site.disk.write_file(self.assignment.staging / name, data)
+            self.environment.disk.write_file(self.assignment.staging / name, data)
 
     def _read_back(self, readable: Readable, *stages: Stage) -> None:
         for bound in self.arm.at(*stages):
             found = bound.factor.read_back(bound.name, bound.level, readable)
-            self.state.read_back[bound.name] = None if found is None else self.site.files.with_user_paths(found)
+            self.state.read_back[bound.name] = None if found is None else self.environment.files.with_user_paths(found)
 
     @property
     def _by_a_clock(self) -> tuple[Response, ...]:
@@ -359,7 +359,7 @@ class Trial:
             },
             status=status,
             started_wall_ns=state.started_wall_ns,
-            finished_wall_ns=self.site.clock.wall_ns(),
+            finished_wall_ns=self.environment.clock.wall_ns(),
             responses=regime.by_drive_clock(state.responses, self._by_a_clock, self.arm.setup.drive.dilation),
             reasons=reasons,
             counters=dict(state.counters),

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.load import LoadResult
-from pgassay.bench.running import Clock
-from pgassay.bench.store import Trait
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.store import Trait
 from pgassay.record.errors import as_record_error
 from pgassay.record.values import Reason
 from pgassay.study.levels import Arm

@@ -1,4 +1,4 @@
-"""The real site: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes as they are.
+"""The real environment: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes.
 
 What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
 `interruption`); what a killed run left behind is removed when the next one attaches (see `drive.sessions` and
@@ -14,12 +14,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
-from pgassay.bench.client import HERE, LOOPBACK, ClientHost
-from pgassay.bench.errors import Lacking
-from pgassay.bench.load import FileHashes, Load, LoadOptions, Tools
-from pgassay.bench.places import UserFiles
-from pgassay.bench.probe import Reader, Target
-from pgassay.bench.server import Installation, Server
 from pgassay.count.valgrind import Valgrind
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
@@ -31,12 +25,18 @@ from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.host.storage import PageCache
+from pgassay.interfaces.client import HERE, LOOPBACK, ClientHost
+from pgassay.interfaces.errors import Missing
+from pgassay.interfaces.load import FileHashes, Load, LoadOptions, Tools
+from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.probe import Reader, Target
+from pgassay.interfaces.server import Installation, Server
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import Drives, known_in, local_attacher, owned
+from pgassay.lab.environment import FOREIGN_SHARE_MAX, Environment
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import Building, builder_of, default_directory, local_finder, stand_in
-from pgassay.lab.site import FOREIGN_SHARE_MAX, Site
 from pgassay.load import drivers
 from pgassay.load.player import LocalMetronome
 from pgassay.load.references import CpuYardstick, Loopback, NetworkReference
@@ -108,7 +108,7 @@ class Workbench:
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
-        self._lacking = Lacking(options.dry_run)
+        self._lacking = Missing(options.dry_run)
         self._interruption = Interruption()
         self._given_back = ExitStack()
 
@@ -131,7 +131,7 @@ class Workbench:
                 owned=owned(options.owned),
                 planned=options.dry_run,
                 snapshots_in=None if options.snapshots_in is None else options.snapshots_in.absolute(),
-                lacking=self._lacking,
+                missing=self._lacking,
                 known=known_in(self._proofs),
                 tell=options.tell_overwriting,
             )
@@ -152,8 +152,8 @@ class Workbench:
             self._keeper.end_strays()  # they may hold a file system that is to be unmounted
             self._given_back.close()
 
-    def site(self) -> Site:
-        return Site(
+    def environment(self) -> Environment:
+        return Environment(
             clock=self.clock,
             drive=self._drives.attach,
             catalogue=every_factor(),
@@ -174,7 +174,7 @@ class Workbench:
             client=self.client,
             instrument=Valgrind(self.runner, self._sockets, self.account.owner),
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
-            lacking=self._lacking,
+            missing=self._lacking,
             note=live_sample.append,
             held=self._interruption.held,
             files=self.options.files,

@@ -59,7 +59,7 @@ from pgassay.live.stream import ROWS
 from pgassay.record import directory
 from pgassay.record.directory import holder
 from pgassay.record.reading import Run
-from pgassay.report import own_sections, page, vega, words
+from pgassay.report import formatting, own_sections, page, vega
 from pgassay.report.colours import dark_style
 from pgassay.report.findings import Findings
 from pgassay.report.page import DATA, embedded, shown_text
@@ -141,8 +141,8 @@ def _environment() -> jinja2.Environment:
         finalize=shown_text,
         loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
     )
-    environment.filters["sentence"] = words.sentence
-    environment.filters["counted"] = words.counted
+    environment.filters["sentence"] = formatting.sentence
+    environment.filters["counted"] = formatting.counted
     environment.filters["embedded"] = embedded
     return environment
 

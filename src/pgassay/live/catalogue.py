@@ -18,8 +18,8 @@ from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
+from pgassay.report.formatting import sentence
 from pgassay.report.headline import headline_of, machine, versions
-from pgassay.report.words import sentence
 
 PAGE = 100
 """Runs of one page of the list."""

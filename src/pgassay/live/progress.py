@@ -17,7 +17,7 @@ from pgassay.record import directory
 from pgassay.record.directory import holder
 from pgassay.record.journal import Entry, Kind, Step, decisions_in
 from pgassay.record.reading import Run
-from pgassay.report import power_cuts, verdict, words
+from pgassay.report import formatting, power_cuts, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.report.trials import Remaining
@@ -100,7 +100,7 @@ class Watched:
                 self._answered = (key, *_answer(run))
             _, answer, study, by_cuts = self._answered
             # Below the first look there is no verdict, whatever the numbers look like.
-            early = f"no verdict before block {FIRST_LOOK}: {words.counted(whole, 'whole block')} so far"
+            early = f"no verdict before block {FIRST_LOOK}: {formatting.counted(whole, 'whole block')} so far"
             going = [each for each in places if each.state == "running"]
             doing = f"block {going[-1].block}: {', '.join([each.arm for each in going])}" if going else PREPARING
             return Progress(
@@ -139,7 +139,7 @@ def _answer(run: Run) -> tuple[Answer, Study | None, bool]:
         findings = Findings(run)
         if not findings.trials:
             return Answer((NOTHING_YET,)), findings.study, False
-        said = Answer(tuple(map(words.sentence, headline_of(findings).sentences)), _forest(findings))
+        said = Answer(tuple(map(formatting.sentence, headline_of(findings).sentences)), _forest(findings))
         return said, findings.study, power_cuts.decide(findings)
     except Exception as failure:  # a page that goes on is worth more than one that ends
         return Answer((report_failed(failure),)), None, False
@@ -205,7 +205,7 @@ def _words(entry: Entry) -> str:
             return "the run began"
         case Kind.PREPARED:
             seconds = data.get("seconds")
-            return f"data prepared in {words.duration(seconds if isinstance(seconds, int | float) else None)}"
+            return f"data prepared in {formatting.duration(seconds if isinstance(seconds, int | float) else None)}"
         case Kind.RESUMED:
             return "the run goes on"
         case Kind.INTERRUPTED:

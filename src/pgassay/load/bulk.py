@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.places import Endpoint
-from pgassay.bench.server import Server
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
 
 if TYPE_CHECKING:
     import psycopg

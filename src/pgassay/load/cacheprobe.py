@@ -31,16 +31,16 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-from pgassay.bench.errors import LoadError, QueryError
-from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import Kind, choice, optional, seconds, whole
-from pgassay.bench.load import BaseLoad, Driver, LoadResult
-from pgassay.bench.options import answer_to, option
-from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Completed
-from pgassay.bench.server import Server
-from pgassay.bench.slices import LatencyHistogram, Slice
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import LoadError, QueryError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.kinds import Kind, choice, optional, seconds, whole
+from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
+from pgassay.interfaces.options import answer_to, option
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.running import Completed
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
 from pgassay.load.options import OTHER_LOAD, PlacedOptions, kind

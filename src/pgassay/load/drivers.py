@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pgassay import plugins
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
-from pgassay.bench.kinds import no_value, not_a_choice
-from pgassay.bench.load import Driver, Load, LoadOptions, Tools
-from pgassay.bench.options import Option, OptionFactor, factors_of
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, Turns
+from pgassay.interfaces.kinds import no_value, not_a_choice
+from pgassay.interfaces.load import Driver, Load, LoadOptions, Tools
+from pgassay.interfaces.options import Option, OptionFactor, factors_of
 from pgassay.load import cacheprobe, fio, replay, sysbench, tpcc
 from pgassay.load.pgbench import driver as pgbench
 from pgassay.study.levels import Level

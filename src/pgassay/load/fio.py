@@ -27,14 +27,14 @@ from pathlib import Path
 from typing import Any
 
 from pgassay import children
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import LoadError
-from pgassay.bench.kinds import SWITCH, Kind, choice, not_a_choice, whole
-from pgassay.bench.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment, no_program
-from pgassay.bench.options import option
-from pgassay.bench.running import Completed
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.kinds import SWITCH, Kind, choice, not_a_choice, whole
+from pgassay.interfaces.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment, no_program
+from pgassay.interfaces.options import option
+from pgassay.interfaces.running import Completed
+from pgassay.interfaces.server import Server
 from pgassay.load import program
 from pgassay.load import responses as shared
 from pgassay.load.options import OTHER_LOAD, ThreadedOptions, kind

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self, TypeVar
 
-from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.factor import IN_MEMORY, Stage, Turns
-from pgassay.bench.hosting import parse_list, show_list
-from pgassay.bench.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.options import option, rows_of
-from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
+from pgassay.interfaces.client import HERE, LOOPBACK
+from pgassay.interfaces.factor import IN_MEMORY, Stage, Turns
+from pgassay.interfaces.hosting import parse_list, show_list
+from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.options import option, rows_of
+from pgassay.interfaces.server import READY_S
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_time_ms
 

@@ -20,13 +20,13 @@ from typing import Any
 import msgspec
 
 from pgassay import children, scratch
-from pgassay.bench.client import PlayerHost
-from pgassay.bench.errors import LoadError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Clock, Dialogue, Runner, Running
-from pgassay.bench.slices import Beat, LatencyHistogram, Slice
 from pgassay.errors import UsageError
+from pgassay.interfaces.client import PlayerHost
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.running import Clock, Dialogue, Runner, Running
+from pgassay.interfaces.slices import Beat, LatencyHistogram, Slice
 
 PROGRAM = "pgassay-player"
 VARIABLE = "PGASSAY_PLAYER"
@@ -294,7 +294,7 @@ def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
 
 
 class Player:
-    """See `bench.slices.SlicePlayer`. Use it in a `with`, from the main thread: the program dies with that thread.
+    """See `interfaces.slices.SlicePlayer`. Use it in a `with`, from the main thread: the program ends with it.
 
     On another host (`host`) slices are timed by that host's clock; their moments are then near to what ours showed.
     """
@@ -359,7 +359,7 @@ def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
 
 
 class LocalMetronome:
-    """See `bench.slices.Metronome`. Use it in a `with`, from the main thread: the program dies with that thread."""
+    """See `interfaces.slices.Metronome`. Use it in a `with`, from the main thread: the program ends with it."""
 
     def __init__(self, cores: Sequence[int], runner: Runner, clock: Clock, flush_directory: Path | None = None) -> None:
         """Measure these CPUs, and the device of a directory that we may write to; raises `LoadError`."""

@@ -11,14 +11,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench.client import HERE, LOOPBACK
-from pgassay.bench.errors import ClientLostError
-from pgassay.bench.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes, parse_list, show_list
-from pgassay.bench.load import Moment, Tools
-from pgassay.bench.memory_policy import try_binding
-from pgassay.bench.running import Clock, Completed, Running
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.client import HERE, LOOPBACK
+from pgassay.interfaces.errors import ClientLostError
+from pgassay.interfaces.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes, parse_list, show_list
+from pgassay.interfaces.load import Moment, Tools
+from pgassay.interfaces.memory_policy import try_binding
+from pgassay.interfaces.running import Clock, Completed, Running
+from pgassay.interfaces.server import Server
 from pgassay.load.options import ALL, NODE, REST, PlacedOptions
 
 POLL_S = 5.0

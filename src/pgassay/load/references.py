@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from pgassay import children
-from pgassay.bench.client import (
+from pgassay.errors import UsageError
+from pgassay.interfaces.client import (
     BUSY,
     HERE,
     LOOPBACK,
@@ -26,13 +27,12 @@ from pgassay.bench.client import (
     ClockExchange,
     NetworkPath,
 )
-from pgassay.bench.errors import BenchError, LoadError
-from pgassay.bench.kinds import NONE
-from pgassay.bench.load import LoadOptions
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Runner
-from pgassay.bench.server import Server
-from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError, LoadError
+from pgassay.interfaces.kinds import NONE
+from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.places import Endpoint, Listening
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.server import Server
 from pgassay.study.responses import Better, Response
 
 if TYPE_CHECKING:
@@ -91,8 +91,8 @@ def _clock(execute: Callable[[bytes], "PGresult"]) -> ClockExchange:
 class Loopback:
     """This machine as a client of itself over TCP: what encryption and the network's stack cost, without a network.
 
-    See `bench.client.ClientHost`. With `absent` it stands for the worker of that name, to which no scheduler leads: a
-    plan names it, a run is refused.
+    See `interfaces.client.ClientHost`. With `absent` it stands for the worker of that name, to which no scheduler
+    leads: a plan names it, a run is refused.
     """
 
     runner: Runner
@@ -114,7 +114,7 @@ class Loopback:
 
 
 class NetworkReference:
-    """Measures the network after each window of a load that uses one; see `bench.reference.ReferenceMeasurement`."""
+    """Measures the network after each window of a load that uses one: a `interfaces.reference.ReferenceMeasurement`."""
 
     def __init__(self, client: Callable[[str], ClientHost | None], *, from_here: bool = False) -> None:
         """`from_here`: the servers are elsewhere, and a load that runs here has a network to them, too."""
@@ -148,7 +148,7 @@ RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many thre
 
 
 class CpuYardstick:
-    """The reference measurement that `load.yardstick = "cpu"` asks for; see `bench.reference.ReferenceMeasurement`."""
+    """The reference measurement that `load.yardstick = "cpu"` asks for."""
 
     def __init__(self, runner: Runner) -> None:
         self._runner = runner

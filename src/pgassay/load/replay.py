@@ -17,15 +17,15 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import LoadError
-from pgassay.bench.factor import Turns
-from pgassay.bench.kinds import PATH, Kind, is_number, whole
-from pgassay.bench.load import BaseLoad, Driver, LoadResult, cannot_gate
-from pgassay.bench.options import option
-from pgassay.bench.server import Server
-from pgassay.bench.slices import Slice, SlicePlayer
 from pgassay.errors import UsageError
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.factor import Turns
+from pgassay.interfaces.kinds import PATH, Kind, is_number, whole
+from pgassay.interfaces.load import BaseLoad, Driver, LoadResult, cannot_gate
+from pgassay.interfaces.options import option
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import Slice, SlicePlayer
 from pgassay.load import program, responses
 from pgassay.load import responses as shared
 from pgassay.load.options import OwnDataOptions, RemoteOptions, join_list, kind, positive, split_list

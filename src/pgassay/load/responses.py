@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 
 from pgassay._core import LatencySketch
-from pgassay.bench.slices import LatencyHistogram, Slice
+from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.study.responses import Better, Response, Scale
 
 SKETCHES_FILE = "pgbench_latency.json"

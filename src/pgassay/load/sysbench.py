@@ -32,16 +32,16 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError
-from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import SWITCH, Kind, choice, whole
-from pgassay.bench.load import BaseLoad, Driver, LoadResult, Moment
-from pgassay.bench.options import answer_to, option, rows_of
-from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Completed
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.kinds import SWITCH, Kind, choice, whole
+from pgassay.interfaces.load import BaseLoad, Driver, LoadResult, Moment
+from pgassay.interfaces.options import answer_to, option, rows_of
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.running import Completed
+from pgassay.interfaces.server import Server
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
 from pgassay.load.bulk import Field, integers, pack

@@ -1,4 +1,4 @@
 """PostgreSQL under test: found, initialised, started on a private socket, read back, stopped.
 
-What differs between major versions is in `bench.versions`.
+What differs between major versions is in `interfaces.versions`.
 """

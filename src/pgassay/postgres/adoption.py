@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import copying
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.places import Account, Version
-from pgassay.bench.running import Runner
 from pgassay.files import Directory
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.places import Account, Version
+from pgassay.interfaces.running import Runner
 from pgassay.postgres import copied, ownership, settings
 from pgassay.postgres.complaints import complaint
 from pgassay.postgres.copied import Control

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench import versions
-from pgassay.bench.errors import ClusterError
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import ClusterError
 from pgassay.postgres.settings import read_only
 
 _RELATION_FILE = re.compile(r"(\d+)(?:_(fsm|vm|init))?(?:\.(\d+))?")

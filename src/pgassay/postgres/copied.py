@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import scratch
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.running import Runner
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.running import Runner
 from pgassay.postgres import processes
 from pgassay.postgres.complaints import complaint
 

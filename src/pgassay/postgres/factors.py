@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from pgassay.bench.errors import WrittenWronglyError
-from pgassay.bench.factor import IN_MEMORY, Factor, Readable, SetupDraft, Stage, Turns
-from pgassay.bench.kinds import NONE
-from pgassay.bench.options import factors_of
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import WrittenWronglyError
+from pgassay.interfaces.factor import IN_MEMORY, Factor, Readable, SetupDraft, Stage, Turns
+from pgassay.interfaces.kinds import NONE
+from pgassay.interfaces.options import factors_of
+from pgassay.interfaces.server import Server
 from pgassay.postgres import find, settings
 from pgassay.postgres.adoption import DATABASE
 from pgassay.postgres.attached.changes import PREFIX

@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import scratch
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Account, Version
-from pgassay.bench.running import Clock, Runner
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Account, Version
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.plugins import install_command
 from pgassay.postgres.installation import LocalInstallation
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pgassay.bench import versions
-from pgassay.bench.errors import ClusterError, StartTimeoutError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Account, Endpoint, Listening, Version
-from pgassay.bench.running import Clock, Runner, Running
-from pgassay.bench.server import READY_S
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import ClusterError, StartTimeoutError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Account, Endpoint, Listening, Version
+from pgassay.interfaces.running import Clock, Runner, Running
+from pgassay.interfaces.server import READY_S
 from pgassay.postgres import adoption, network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, Session, tail
@@ -34,7 +34,7 @@ that (manual, "Linux Memory Overcommit"). Anybody may raise this score; where th
 
 @dataclass(frozen=True)
 class LocalInstallation:
-    """A bin directory of this machine; implements `bench.server.Installation`."""
+    """A bin directory of this machine; implements `interfaces.server.Installation`."""
 
     bindir: Path
     version: Version

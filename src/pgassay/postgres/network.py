@@ -17,10 +17,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay import children
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Account, Endpoint, Listening, Network
-from pgassay.bench.running import Runner
 from pgassay.files import Directory
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Account, Endpoint, Listening, Network
+from pgassay.interfaces.running import Runner
 from pgassay.postgres import ownership
 from pgassay.postgres.complaints import complaint
 

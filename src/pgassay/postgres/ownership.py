@@ -20,9 +20,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from pgassay import scratch, untrusted
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.places import Account
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.places import Account
 from pgassay.postgres import processes
 from pgassay.postgres.processes import started_ticks
 

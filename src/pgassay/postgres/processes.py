@@ -10,8 +10,8 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-from pgassay.bench.proc import process_of
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.proc import process_of
 
 _PROC = Path("/proc")
 _NAMES = ("postgres", "postmaster", "callgrind-amd64", "callgrind-arm64")

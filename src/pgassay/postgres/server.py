@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pgassay.bench.errors import QueryError, WrittenWronglyError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Version
-from pgassay.bench.running import Running
+from pgassay.interfaces.errors import QueryError, WrittenWronglyError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint, Version
+from pgassay.interfaces.running import Running
 from pgassay.postgres import ownership, processes
 from pgassay.postgres.complaints import complaint
 from pgassay.postgres.network import Opening
@@ -34,7 +34,7 @@ _WRITTEN_WRONGLY = ("42", "3F")
 
 
 class LocalServer:
-    """A server that we started; implements `bench.server.Server`."""
+    """A server that we started; implements `interfaces.server.Server`."""
 
     def __init__(
         self,

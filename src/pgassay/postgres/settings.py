@@ -25,12 +25,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay import untrusted
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, SpaceError
-from pgassay.bench.places import Account
-from pgassay.bench.running import Runner
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError, did_you_mean
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError, ClusterError, NotSettableError, QueryError, SettingError, SpaceError
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.server import Server
 from pgassay.postgres import ownership
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.study.scale_model import ModelSize

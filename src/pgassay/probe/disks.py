@@ -11,10 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.places import parse_mountinfo
-from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.places import parse_mountinfo
+from pgassay.interfaces.probe import (
+    Cost,
+    Differences,
+    FileReader,
+    Probe,
+    Reader,
+    Target,
+    per_transaction,
+    quotient,
+    total,
+)
+from pgassay.interfaces.running import Clock
 from pgassay.probe.procfs import parse_device_stat, read_text
 from pgassay.study.responses import Better, Response, Scale
 

@@ -1,4 +1,4 @@
-"""What drives count of themselves: emulated drives and SMART logs by one interface (`bench.drive_counters`).
+"""What drives count of themselves: emulated drives and SMART logs by one interface (`interfaces.drive_counters`).
 
 What the drives of a set wrote is added up, and is None where one of them does not tell: one drive must not pass for
 both. Emulated drives count what their model programs: see docs/drives.md. A drive in its steady state has about the
@@ -9,10 +9,20 @@ within 20 % of their mean).
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from pgassay.bench.counters import Meter, Reading, Sample
-from pgassay.bench.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
-from pgassay.bench.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, quotient, total
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading, Sample
+from pgassay.interfaces.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
+from pgassay.interfaces.probe import (
+    Cost,
+    Differences,
+    FileReader,
+    Probe,
+    Reader,
+    Target,
+    per_transaction,
+    quotient,
+    total,
+)
+from pgassay.interfaces.running import Clock
 from pgassay.study.drives import KERNEL, host_stands_still
 from pgassay.study.responses import Better, Response, Scale
 
@@ -20,7 +30,7 @@ _SOURCES = (DATA, WAL, SMART, SMART_WAL)
 _HOST, _NAND = "host_bytes_written", "nand_bytes_written"
 _LOGICAL, _PHYSICAL = "logical_bytes", "physical_bytes"
 _METERS = tuple(Meter(name, unit, name not in GAUGES) for name, unit in UNITS.items())
-"""All names of `bench.drive_counters`, also those that a drive does not count."""
+"""All names of `interfaces.drive_counters`, also those that a drive does not count."""
 _READINGS_MIN = 3
 _ABSENT = object()
 """Stands for the counter of a drive that is not there."""

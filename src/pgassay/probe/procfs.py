@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.probe import (
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.probe import (
     Cost,
     Differences,
     FileReader,
@@ -24,8 +24,8 @@ from pgassay.bench.probe import (
     share,
     total,
 )
-from pgassay.bench.proc import Process, process_of
-from pgassay.bench.running import Clock
+from pgassay.interfaces.proc import Process, process_of
+from pgassay.interfaces.running import Clock
 from pgassay.probe.drives import drive_cpu_us
 from pgassay.study.responses import Better, Response, Scale
 

@@ -9,10 +9,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pgassay import plugins
-from pgassay.bench.counters import Reading
-from pgassay.bench.errors import QueryError
-from pgassay.bench.probe import Differences, Probe, Reader, Target
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Reading
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.probe import Differences, Probe, Reader, Target
+from pgassay.interfaces.running import Clock
 from pgassay.probe.disks import Disks
 from pgassay.probe.drives import Drives
 from pgassay.probe.procfs import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses

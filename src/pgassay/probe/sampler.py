@@ -9,9 +9,9 @@ crash, pg_stat_reset), so its difference is None, never negative; the "differenc
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from pgassay.bench.counters import Meter, Reading, Sample
-from pgassay.bench.probe import Reader
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading, Sample
+from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.running import Clock
 
 JOIN_S = 30.0
 

@@ -1,7 +1,7 @@
 """What PostgreSQL counts, one probe for each view, and what the load's backends wait for.
 
-See the manual, "The Cumulative Statistics System". What differs between versions goes by `bench.versions`. Each probe
-says which costs of a transaction its counters give; docs/report.md says how each is computed. A cost on the ratio
+See the manual, "The Cumulative Statistics System". What differs between versions goes by `interfaces.versions`. Each
+probe says which costs of a transaction its counters give; docs/report.md says how each is computed. A cost on the ratio
 scale may still be 0 for a load that only reads.
 
 pg_stat_activity is looked at five times a second, and looks are added up by kind of wait. A backend seen *active*
@@ -15,9 +15,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pgassay.bench import versions
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.probe import (
+from pgassay.interfaces import versions
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.probe import (
     Cost,
     Differences,
     Probe,
@@ -30,7 +30,7 @@ from pgassay.bench.probe import (
     total,
     value_at_end,
 )
-from pgassay.bench.running import Clock
+from pgassay.interfaces.running import Clock
 from pgassay.probe.statistics import FIRST_USER_OID, Column, Session, View, ViewProbe, counter, gauge
 from pgassay.study.responses import Better, Response, Scale
 
@@ -382,7 +382,7 @@ _METERS = tuple(Meter(name, "count") for name in ("looks", *(kind.name for kind 
 
 
 class WaitsReader:
-    """See `bench.probe.Reader`; a thread looks between the readings."""
+    """See `interfaces.probe.Reader`; a thread looks between the readings."""
 
     meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
     per_second = True

@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from pgassay.bench import versions
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.errors import QueryError
-from pgassay.bench.places import Endpoint
-from pgassay.bench.probe import Probe
-from pgassay.bench.running import Clock
+from pgassay.interfaces import versions
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.errors import QueryError
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.probe import Probe
+from pgassay.interfaces.running import Clock
 
 if TYPE_CHECKING:
     import psycopg
@@ -146,7 +146,7 @@ class Session:
 
 
 class Statistics:
-    """The reader of several views; see `bench.probe.Reader`."""
+    """The reader of several views; see `interfaces.probe.Reader`."""
 
     def __init__(
         self,

@@ -14,8 +14,8 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import duration, plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
+from pgassay.report.formatting import PROVISIONAL
 from pgassay.report.section import Badge
-from pgassay.report.words import PROVISIONAL
 from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from pgassay.analysis.capacities import (
     diagnose,
 )
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.disk import is_disk
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_arm, grouped, in_order, load_level, middle
@@ -187,7 +187,7 @@ def processors_of(host: Mapping[str, Any]) -> Processors:
 def sentences(found: Sequence[Diagnosed]) -> Iterator[str]:
     """Along a covariate: which cause stops which stretch of each curve."""
     along = (each for each in found if each.covariate)
-    curves = grouped(along, lambda each: words.place(each.treatment, each.condition))
+    curves = grouped(along, lambda each: formatting.place(each.treatment, each.condition))
     for name, curve in curves.items():
         by_place = {each.covariate: each for each in curve}
         ordered = [by_place[covariate] for covariate in in_order(list(by_place))]

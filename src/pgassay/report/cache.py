@@ -16,7 +16,7 @@ import numpy as np
 from pgassay.analysis.compare import compare
 from pgassay.analysis.curves import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.analysis.observations import places
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.colours import INK, PALETTE
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.levels import label
@@ -191,7 +191,7 @@ def _recovery(cache: CacheFindings) -> Table:
         for series in cache.series:
             point = points.get((series, size))
             if point is None:
-                cells.append(words.MISSING)
+                cells.append(formatting.MISSING)
             elif point.low <= 0:
                 cells.append(f"{point.ratio:.2f} (no interval yet)")
             else:
@@ -230,7 +230,7 @@ def _advice(cache: CacheFindings) -> Table:
                 each.series or "every treatment",
                 format_bytes(found.size),
                 alike[0] if len(alike) == 1 else f"{alike[0]} … {alike[-1]}",
-                f"{words.quantity(each.value_ms, response)} ms",
+                f"{formatting.quantity(each.value_ms, response)} ms",
                 against,
             )
         )
@@ -253,7 +253,7 @@ def _shares(cache: CacheFindings) -> Table:
         for series in cache.series:
             spot = Spot(size, series)
             known = [[found.get((spot, name, moment)) for moment in MOMENTS] for name in SHARES]
-            cells = [" → ".join(words.share(one, 0) for one in each) for each in known]
+            cells = [" → ".join(formatting.share(one, 0) for one in each) for each in known]
             rows.append((format_bytes(size), series, *cells))
     notes = (
         "medians, before the first probes → right after the scan; shares of the relation, so that what lies in both"

@@ -37,7 +37,7 @@ from pgassay.record.calibrations import (
 from pgassay.record.journal import Kind
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.json_values import finite
 from pgassay.report.warnings import IMPOSSIBLE
 from pgassay.study.responses import Response, Scale, Status
@@ -82,14 +82,15 @@ def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Ite
             yield ""
             yield from _turn_lines(way, way.found)
         elif way is not None or name in refused:
-            few = f"{words.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
+            few = f"{formatting.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
             yield ""
             yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
 
 
 def _turn_lines(way: TurnsResult, turns: Turns) -> Iterator[str]:
     shares = turns.shares
-    yield f"Two equal servers {WAY_NAMES[way.name]} ({words.counted(way.blocks, 'block')}, slices of {way.slice_s:g} s)"
+    blocks = formatting.counted(way.blocks, "block")
+    yield f"Two equal servers {WAY_NAMES[way.name]} ({blocks}, slices of {way.slice_s:g} s)"
     yield (
         f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)},"
         f" {_percent(turns.noise_high)}]"
@@ -310,7 +311,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     parts = noise.components
     yield f"  plan         {parts.clusters} clusters × {parts.restarts} restarts × {parts.runs} runs"
     yield (
-        f"  lengths      a new cluster {words.duration(lengths.cluster_s)}, a restart {lengths.restart_s:.1f} s,"
+        f"  lengths      a new cluster {formatting.duration(lengths.cluster_s)}, a restart {lengths.restart_s:.1f} s,"
         f" a run {lengths.run_s:.1f} s"
     )
     yield f"  noise        {_noise(noise)} of tps from trial to trial within a block"
@@ -324,7 +325,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
         rates = ((found.capacities.get(name), unit, word) for name, (unit, word) in _DRIVE.items())
         drive = ", ".join(f"{value / unit:.0f} {word}" for value, unit, word in rates if value is not None)
         yield f"  drive        {drive} a second, one stream each"
-    session = words.duration(noise.hours * 3600)
+    session = formatting.duration(noise.hours * 3600)
     yield f"  drift        {_change(noise.drift)} over the session of {session}; comparing within blocks removes it"
     if found.impossible_latency_share is not None:
         yield (
@@ -392,12 +393,12 @@ def _noise(noise: Noise) -> str:
 def _percent(share: float) -> str:
     if abs(share) < _ROUNDING:
         return "0 %"
-    return f"{share * 100:.2g} %" if isfinite(share) else words.MISSING
+    return f"{share * 100:.2g} %" if isfinite(share) else formatting.MISSING
 
 
 def _change(change: Change) -> str:
     if not isfinite(change.high):
-        return words.MISSING
+        return formatting.MISSING
     if change.high >= 3.0:
         return f"×{1 + change.estimate:.2f} [×{1 + change.low:.2f}, ×{1 + change.high:.3g}]"
     return f"{change.estimate * 100:+.1f} % [{change.low * 100:+.1f}, {change.high * 100:+.1f}]"

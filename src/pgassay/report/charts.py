@@ -19,7 +19,7 @@ import altair as alt
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import margin
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
 from pgassay.report.vega import drawable
 from pgassay.study.responses import Better, Response, Scale
@@ -349,7 +349,7 @@ def forest_row(
     shown = [(value - 1) * 100 if ratio else value * 100 for value in (effect.estimate, effect.low, effect.high)]
     if max(map(abs, shown)) > _INFINITE:
         return None
-    written = words.ratio_interval if ratio else words.points_interval
+    written = formatting.ratio_interval if ratio else formatting.points_interval
     row = {
         "label": name,
         "treatment": effect.treatment,

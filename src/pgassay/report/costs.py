@@ -18,7 +18,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
-from pgassay.report import regimes, words
+from pgassay.report import formatting, regimes
 from pgassay.report.headline import cost_changes
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import NOT_AVAILABLE, Brief, Cell, Part, Section, Sentences, Surface, Table, Values, folded
@@ -75,17 +75,17 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
         else:
             mine = (each for each in findings.costs if each.response == response.name and each.place.cell == here)
             effects = {each.treatment: each for each in mine if each.informative}
-        means, sized = typical(findings, response, Spot(*here)), response.unit in words.BYTES
+        means, sized = typical(findings, response, Spot(*here)), response.unit in formatting.BYTES
         cells = []
         for name in treatments:
             value = means.get(name, nan)
-            text = words.size(value) if sized and name in means else words.quantity(value, response)
+            text = formatting.size(value) if sized and name in means else formatting.quantity(value, response)
             if name in effects:
-                text += f" ({words.effect(effects[name], response)})"
+                text += f" ({formatting.effect(effects[name], response)})"
             cells.append(text)
-        rows.append((Cell(title, unit="" if sized else words.unit(response)), *cells))
+        rows.append((Cell(title, unit="" if sized else formatting.unit(response)), *cells))
     head = (f"per {findings.work.name}", *(each or "median" for each in treatments))
-    return Table(head, rows, words.place(*here), on=Surface.PAGE)
+    return Table(head, rows, formatting.place(*here), on=Surface.PAGE)
 
 
 def _means(table: BlockTable, baseline: str, effects: Mapping[str, Effect], scale: Scale) -> Mapping[str, float]:
@@ -112,7 +112,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     work, equal = findings.work, regimes.equality(findings.study, findings.work)
     yield Values({"costs": [effect_values(effect) for effect in findings.costs], "equality": equal})
     count = sum(response.cost and bool(findings.summaries(response)) for response in findings.responses.values())
-    brief = f"{words.counted(count, 'cost')} of {work.article}"
+    brief = f"{formatting.counted(count, 'cost')} of {work.article}"
     if surely := tuple(cost_changes(findings)):
         brief = "; ".join(surely[:_NAMED]) + (f"; {len(surely) - _NAMED} more" if len(surely) > _NAMED else "")
     elif findings.verdicts:
@@ -212,7 +212,7 @@ def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
             known = {} if response is None else typical(findings, response, place)
             rungs.append(Rung(step.title, step.response, step.source, tuple(map(known.get, treatments))))
         if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
-            found.append(Ladder(words.place(*place), treatments, tuple(rungs)))
+            found.append(Ladder(formatting.place(*place), treatments, tuple(rungs)))
     return tuple(found)
 
 
@@ -225,8 +225,8 @@ def _ladder(findings: "Findings") -> Iterator[Part]:
     place = first.treatments.index(findings.baseline)
     mine = [(each.title, size) for each in first.rungs if (size := each.bytes_per_transaction[place]) is not None]
     rungs = mine if len(mine) <= _RUNGS_NAMED else [mine[0], *mine[1 - _RUNGS_NAMED :]]
-    where = words.place(findings.baseline, first.place)
-    said = ", ".join(f"{title} {words.size(size)}" for title, size in rungs)
+    where = formatting.place(findings.baseline, first.place)
+    said = ", ".join(f"{title} {formatting.size(size)}" for title, size in rungs)
     yield Brief(f"{work.article}{f' of {where}' if where else ''}: {said}")
     if len(ladders) > ON_A_TERMINAL:
         many = f"the write ladders of {len(ladders)} combinations are on the page and in --json"
@@ -254,7 +254,7 @@ def _ladder_table(ladder: Ladder, work: Work, surface: Surface) -> Table:
     rows = [
         (
             rung.title,
-            *(NOT_AVAILABLE if size is None else words.size(size) for size in rung.bytes_per_transaction),
+            *(NOT_AVAILABLE if size is None else formatting.size(size) for size in rung.bytes_per_transaction),
             *([rung.source] if sources else []),
         )
         for rung in ladder.rungs

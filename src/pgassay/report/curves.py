@@ -20,7 +20,7 @@ from pgassay.analysis.effects import informative
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.scaling import LEAST, Estimate, Kink, Scalability, kink, points_of, scalability
-from pgassay.report import bottleneck, words
+from pgassay.report import bottleneck, formatting
 from pgassay.report.bottleneck import Processors
 from pgassay.report.colours import GREY, INK, PALETTE, SOFT
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
@@ -53,7 +53,7 @@ class Scaling:
     @property
     def name(self) -> str:
         """Treatment and condition; empty where the study has neither."""
-        return words.place(self.treatment, self.condition)
+        return formatting.place(self.treatment, self.condition)
 
     @property
     def usable_kink(self) -> Kink | None:
@@ -101,7 +101,9 @@ def scaling_of(seen: Sequence[Observation], treatment: str, condition: str, usab
 def _fits(findings: "Findings") -> Iterator[Part]:
     fits = {"scalings": findings.scalings, "yardsticks": findings.yardsticks}
     yield Values({"beside": {name: [_fit_values(each) for each in found] for name, found in fits.items()}})
-    yield Brief(f"where {words.counted(len(findings.scalings), 'curve')} bend and peak, by two lines and by the USL")
+    yield Brief(
+        f"where {formatting.counted(len(findings.scalings), 'curve')} bend and peak, by two lines and by the USL"
+    )
     yield from _fit_table("", findings.scalings, findings.processors, findings.primary)
     if findings.yardsticks:
         yardstick = tuple(_fit_table(_YARDSTICK_TITLE, findings.yardsticks, findings.processors, EVENTS))
@@ -122,17 +124,20 @@ def _fit_table(title: str, found: Sequence[Scaling], processors: Processors, res
         "contention",
         "coherency",
         "peak at, clients",
-        f"peak, {words.unit(response)}",
+        f"peak, {formatting.unit(response)}",
         "misfit",
     )
     rows = []
     for each in fitted:
-        bend, law, cells = each.usable_kink, each.usable_law, [words.MISSING] * 6
+        bend, law, cells = each.usable_kink, each.usable_law, [formatting.MISSING] * 6
         if bend is not None:
             cells[:2] = _ends(bend.at, ".1f") if bend.seen else "none seen", _ends(bend.gain, ".2f")
         if law is not None:
-            low, high = words.number(law.peak.low), words.number(law.peak.high) if isfinite(law.peak.high) else "∞"
-            peak = f"{words.number(law.peak.value)} [{low}, {high}]" if isfinite(law.peak.value) else "∞"
+            low, high = (
+                formatting.number(law.peak.low),
+                formatting.number(law.peak.high) if isfinite(law.peak.high) else "∞",
+            )
+            peak = f"{formatting.number(law.peak.value)} [{low}, {high}]" if isfinite(law.peak.value) else "∞"
             ends = (law.peak_clients.value, law.peak_clients.low, law.peak_clients.high)
             at, low, high = (f"{end:.0f}" if isfinite(end) else "∞" for end in ends)
             cells[2:] = _ends(law.contention, ".3f"), _ends(law.coherency, ".4f"), f"{at} [{low}, {high}]", peak
@@ -267,7 +272,7 @@ def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     name = findings.study.arms[0].covariate.name.partition("=")[0]
     ticks = at_points([0.0, *(row["clients"] for row in seen)])
     x = alt.X("clients:Q", title=name, scale=alt.Scale(zero=True), axis=ticks)
-    y = alt.Y("value:Q", title=wrapped(words.titled(findings.primary), _FIT_HEIGHT), scale=alt.Scale(zero=True))
+    y = alt.Y("value:Q", title=wrapped(formatting.titled(findings.primary), _FIT_HEIGHT), scale=alt.Scale(zero=True))
     names = [name for name in _SHADES if any(row["series"] == name for row in rows)]
     scale = alt.Scale(domain=names, range=[_SHADES[name] for name in names])
     dashes = alt.Scale(domain=names, range=[_DASHES[name] for name in names])
@@ -357,11 +362,11 @@ def curves_of(findings: "Findings") -> tuple[Curve, ...]:
 
 def _table(curve: Curve, response: Response) -> Table:
     rows = [
-        (each.covariate, value, *(band if has_band(each, response.scale) else (words.UNKNOWN, words.UNKNOWN)))
+        (each.covariate, value, *(band if has_band(each, response.scale) else (formatting.UNKNOWN, formatting.UNKNOWN)))
         for each in curve.points
-        for value, *band in [words.quantities((each.value, each.low, each.high), response)]
+        for value, *band in [formatting.quantities((each.value, each.low, each.high), response)]
     ]
-    name = words.place(curve.treatment, curve.condition)
+    name = formatting.place(curve.treatment, curve.condition)
     note = f"{per_cent(curve.level)} band, for all points together and at every look"
     title = f"Curve of {name}" if name else "Curve"
     return Table(("at", response.title, "low", "high"), rows, title, (note,), whole=True)
@@ -375,7 +380,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         plain.append({**asdict(curve), "points": points})
     yield Values({"beside": {"curves": plain}})
     along = ", ".join(findings.study.covariates)
-    yield Brief(f"{response.title} along {along}: {words.counted(len(found), 'curve')}")
+    yield Brief(f"{response.title} along {along}: {formatting.counted(len(found), 'curve')}")
     for curve in found:
         yield _table(curve, response)
     if findings.verdicts:  # else the verdict shows it
@@ -387,7 +392,7 @@ def sentences(findings: "Findings") -> Iterator[str]:
     response = findings.primary
     yield from (f"{where}: {finding}" for where, finding in findings.disk_signs)
     precisions = {
-        words.place(each.treatment, each.condition): known(each, findings.study.design.resolution)
+        formatting.place(each.treatment, each.condition): known(each, findings.study.design.resolution)
         for each in findings.curves
     }
     if len(precisions) > 1 and len(set(precisions.values())) == 1:
@@ -416,7 +421,7 @@ def known(curve: Curve, resolution: float) -> str:
     text = f"{some} {verb} known to {asked}"
     if max(reaches) > resolution:
         text += f", the least certain one to +{per_cent(max(reaches))}"
-    return f"{text}; of {words.counted(unknown, 'point')} nothing is known" if unknown else text
+    return f"{text}; of {formatting.counted(unknown, 'point')} nothing is known" if unknown else text
 
 
 def has_band(point: Point, scale: Scale) -> bool:
@@ -443,7 +448,9 @@ def drawing(findings: "Findings") -> Drawing | None:
         x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
     places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
-    _, unit = words.scale_of([point.value for curve in findings.curves for point in curve.points], findings.primary)
+    _, unit = formatting.scale_of(
+        [point.value for curve in findings.curves for point in curve.points], findings.primary
+    )
     named = f"{findings.primary.title}, {unit}" if unit else findings.primary.title
     free = len(places) > 1
     ends = [row[each] for row in rows for each in ("value", "low", "high") if row[each] is not None]
@@ -465,7 +472,8 @@ def drawing(findings: "Findings") -> Drawing | None:
     ]
     chart = charts.layered(layers, rows, _HEIGHT, "condition", places)
     return Drawing(
-        f"{words.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}{charts.by(treatments)}",
+        f"{formatting.capital(findings.primary.title)} along {', '.join(findings.study.covariates)}"
+        f"{charts.by(treatments)}",
         "Lines: means over blocks; bands: 95 %, for all points of a curve together. Secondary.",
         chart.resolve_scale(y="independent") if free else chart,
     )
@@ -473,7 +481,7 @@ def drawing(findings: "Findings") -> Drawing | None:
 
 def rows_of(found: Sequence[Curve], response: Response) -> list[dict[str, Any]]:
     """A row a point, in the unit of the axis; `low` and `high` are None where there is no band yet."""
-    divisor, _ = words.scale_of([point.value for curve in found for point in curve.points], response)
+    divisor, _ = formatting.scale_of([point.value for curve in found for point in curve.points], response)
     return [
         {
             "treatment": curve.treatment,

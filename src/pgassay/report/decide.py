@@ -18,7 +18,7 @@ from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_valu
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent
 from pgassay.outgoing import visible
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.answer import Standing
 from pgassay.report.section import Block, Cell, Table
 from pgassay.report.trials import grouped
@@ -119,11 +119,11 @@ def here(judgement: Judgement) -> str:
     """What was measured, as a change or as a value, with its interval."""
     response = judgement.limit.response
     if not judgement.bounded:
-        return words.MISSING
+        return formatting.MISSING
     ends = (judgement.estimate, judgement.low, judgement.high)
     if judgement.limit.change:
-        return words.interval(*ends, response.scale, response)
-    return words.value_interval(*ends, response)
+        return formatting.interval(*ends, response.scale, response)
+    return formatting.value_interval(*ends, response)
 
 
 def basis(findings: "Findings") -> Iterator[str]:

@@ -15,7 +15,7 @@ from pgassay.errors import UsageError
 from pgassay.record.known import DISK_FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Part, Section, Table
 from pgassay.report.trials import by_arm, by_treatment, load_level, middle
 from pgassay.study.model import Study
@@ -53,7 +53,7 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
         for place, group in by_arm(asking).items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:
-                found[resource] = (value, words.place(*place))
+                found[resource] = (value, formatting.place(*place))
     return found
 
 

@@ -20,7 +20,7 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record import check
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Block, Brief, Part, Section, Table
 from pgassay.report.trials import by_treatment, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
@@ -146,12 +146,12 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         for name, title in _LATENCY_ROWS:
             values = [middle(_value(trial, name) for trial in known.get(each, ())) for each in treatments]
             if any(value is not None for value in values):
-                shown = words.size if name == "disk_read_bytes_per_s" else words.number
+                shown = formatting.size if name == "disk_read_bytes_per_s" else formatting.number
                 rows.append((title, *map(shown, values)))
         if not rows:
             continue
         alone = any(emulated(trial.levels) and not timed(trial.levels) for trial in mine)
-        title = ": ".join(filter(None, (words.place(*place), "the device under the data")))
+        title = ": ".join(filter(None, (formatting.place(*place), "the device under the data")))
         few = any(_value(trial, each) != trial.responses.get(each) for trial in mine for each in (READ, WRITE))
         notes = ((UNTIMED,) if alone else ()) + ((FEW,) if few else ())
         yield Table(("", *(each or "median" for each in treatments)), rows, title, notes)
@@ -199,13 +199,13 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     amplified = [each for trial in findings.trials if (each := trial.responses.get("write_amplification")) is not None]
     brief = "what the drives count of themselves"
     if amplified:
-        least, most = (words.number(end) for end in (min(amplified), max(amplified)))
+        least, most = (formatting.number(end) for end in (min(amplified), max(amplified)))
         span = least if least == most else f"{least} to {most}"
         brief = f"write amplification {span}, space, erases, by treatment"
     yield Brief(brief)
     treatments = [each.name for each in findings.study.treatments]
     for place, mine in valid_by_place(findings.trials, findings.study.arms).items():
-        yield from _tables(mine, treatments, words.place(*place))
+        yield from _tables(mine, treatments, formatting.place(*place))
     yield from blocks(findings)
 
 
@@ -221,18 +221,18 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
     if not rows and not any(counters):
         return
     if any(counters):
-        rows.append(("its counters were", *(each or words.MISSING for each in counters)))
+        rows.append(("its counters were", *(each or formatting.MISSING for each in counters)))
     states = (", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of)
-    rows.append(("start state", *(each or words.MISSING for each in states)))
+    rows.append(("start state", *(each or formatting.MISSING for each in states)))
     proofs = [_proof(mine) for mine in of]
     if any(proofs):
-        rows.append(("state before each trial", *(proof or words.MISSING for proof in proofs)))
+        rows.append(("state before each trial", *(proof or formatting.MISSING for proof in proofs)))
     aged = [settled(mine) for mine in of]
     if any(value is not None for value in aged):
         rows.append((_SETTLED, *(_shown("", value) for value in aged)))
     halves = [over_time(mine) for mine in of]
     if any(halves):
-        shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else words.MISSING for each in halves)
+        shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else formatting.MISSING for each in halves)
         rows.append(("write amplification over time, first and second half", *shown))
     rows.append(("write amplification is", *map(_verdict, of, halves)))
     yield Table(("", *(each or "median" for each in treatments)), rows, where, tuple(_notes(trials)))
@@ -274,7 +274,7 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
 
 def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) -> str:
     if all(trial.responses.get("write_amplification") is None for trial in trials):
-        return words.MISSING
+        return formatting.MISSING
     why = transient(trials, halves)
     return f"transient: {why}" if why else "steady"
 
@@ -313,8 +313,8 @@ def late_logs(trials: Sequence[TrialRecord]) -> str:
     if not found:
         return ""
     return (
-        f"in {words.counted(len(found), 'trial')} a normal drive counted fewer NAND writes than it was sent: its log is"
-        " late, so do not believe its write amplification; make the windows longer"
+        f"in {formatting.counted(len(found), 'trial')} a normal drive counted fewer NAND writes than it was sent: its"
+        " log is late, so do not believe its write amplification; make the windows longer"
     )
 
 
@@ -399,18 +399,18 @@ def _proof(trials: Sequence[TrialRecord]) -> str:
     proven = check.proven(trials)
     if proven:
         changed = len(list(check.state_changes(trials)))
-        counted = words.counted(proven, "trial")
-        return f"made again {words.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
+        counted = formatting.counted(proven, "trial")
+        return f"made again {formatting.counted(changed, 'time')} in {counted}" if changed else f"the same in {counted}"
     written = check.written_between(trials)
-    return "" if written is None else f"as the trial before left it, {words.size(written)} from first to last"
+    return "" if written is None else f"as the trial before left it, {formatting.size(written)} from first to last"
 
 
 def _shown(name: str, value: float | None) -> str:
     if value is None:
-        return words.MISSING
+        return formatting.MISSING
     if name in _SHARES:
         return per_cent(value, 1)
-    return words.size(value) if name.endswith("_bytes") else f"{value:.3g}"
+    return formatting.size(value) if name.endswith("_bytes") else f"{value:.3g}"
 
 
 SECTION = Section("drives", "Drive counters", _describe, secondary=True)

@@ -13,7 +13,7 @@ from pgassay import outgoing
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.replication import Difference, Outcome, Replication, claim_again, difference, replicated
 from pgassay.errors import UsageError
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.json_values import effect_values
 from pgassay.report.provenance import lasting
@@ -252,17 +252,17 @@ def repetition_text(found: Repetition) -> str:
     for each in found.contrasts:
         if each.response.title != title:
             title = each.response.title
-            lines += ["", f"{words.capital(title)}{'' if each.primary else ' (secondary)'}"]
+            lines += ["", f"{formatting.capital(title)}{'' if each.primary else ' (secondary)'}"]
         lines.append(f"  {each.place.name or 'the load'}: {each.outcome.value}")
         for when, judged in (("then", each.original), ("now", each.rerun)):
             said = "not measured"
             if judged is not None:
-                effect = "" if judged.effect.refused else f"{words.effect(judged.effect, each.response)}, "
+                effect = "" if judged.effect.refused else f"{formatting.effect(judged.effect, each.response)}, "
                 said = f"{effect}{judged.verdict.text}"
             lines.append(f"    {when}: {said}")
         if each.found and each.found.low == each.found.low:
             ends = (each.found.estimate, each.found.low, each.found.high)
-            lines.append(f"    now by then: {words.interval(*ends, each.found.scale, each.response)}")
+            lines.append(f"    now by then: {formatting.interval(*ends, each.found.scale, each.response)}")
         if each.found and each.found.why:
             lines.append(f"    why unresolved: {each.found.why}")
     if found.claims:

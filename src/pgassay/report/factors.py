@@ -14,7 +14,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import explain
 from pgassay.analysis.factorial import Factorial, factorial
 from pgassay.analysis.verdicts import Kind
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.answer import joined
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
@@ -140,10 +140,12 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             *(("main effect", each) for each in found.main),
             *(("interaction", each) for each in found.interactions),
         )
-        rows = [(each.place.name, kind, words.effect(each, findings.primary), f"{each.blocks}") for kind, each in kinds]
+        rows = [
+            (each.place.name, kind, formatting.effect(each, findings.primary), f"{each.blocks}") for kind, each in kinds
+        ]
         yield Table(("level", "kind", "effect", "blocks"), rows, notes=found.confounded)
     # A table for each factor and place: a column a pair, a row a response; what speed moved with below it.
-    tables = grouped(alone, lambda each: (each.pair.factor, words.place(each.condition, each.covariate)))
+    tables = grouped(alone, lambda each: (each.pair.factor, formatting.place(each.condition, each.covariate)))
     for (factor, place), mine in tables.items():
         names = dict.fromkeys(effect.response for each in mine for effect in each.effects)
         cells = []
@@ -151,7 +153,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             response, row = findings.responses[name], []
             for each in mine:
                 effect = next((one for one in each.effects if one.response == name), None)
-                row.append(words.MISSING if effect is None else words.effect(effect, response))
+                row.append(formatting.MISSING if effect is None else formatting.effect(effect, response))
             cells.append((response.title, *row))
         notes = [each.sentence for each in mine if each.sentence]
         others = sum(each.pair.against != findings.baseline for each in mine)
@@ -185,7 +187,7 @@ def _sentence(findings: "Findings", pair: Pair, effects: Sequence[Effect]) -> st
     ]
     response = findings.responses[speed.response]
     text = explain(speed, costs, [response, *mechanisms]).text
-    text += f"; {response.title} {words.effect(speed, response)}"
+    text += f"; {response.title} {formatting.effect(speed, response)}"
     if "hot_share" in findings.responses and not any(each.response == "hot_share" for each in costs):
         text += "; no row was updated, so no update could be HOT"
     return f"against {pair.other}: {text}"

@@ -35,7 +35,7 @@ from pgassay.record.journal import Kind, Step, decisions_in, extended_in, horizo
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, drives, likeness, power_cuts, published, words
+from pgassay.report import bottleneck, curves, disk, drives, formatting, likeness, power_cuts, published
 from pgassay.report.bottleneck import Processors
 from pgassay.report.curves import Scaling
 from pgassay.report.regimes import regimes_of
@@ -325,7 +325,7 @@ class Findings:
     @cached_property
     def explanations(self) -> tuple[Explanation, ...]:
         """Which costs moved with the primary, a sentence for each treatment; none for space, which nothing pays for."""
-        if self.primary.unit in words.BYTES and not self.primary.cost:
+        if self.primary.unit in formatting.BYTES and not self.primary.cost:
             return ()
         costs = grouped(self.costs, lambda cost: cost.place)
         declared = tuple(self.responses.values())

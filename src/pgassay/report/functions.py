@@ -14,7 +14,7 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import observe
 from pgassay.record.counts import CountsRecord, counts
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, valid_by_place
 from pgassay.study.responses import Better, Response, Scale
@@ -94,17 +94,17 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             for function, effect in _compared(findings, trials, functions, treatment):
                 share = effect.estimate / whole if whole else None
                 why = function.why if effect.low > 0.0 or effect.high < 0.0 else ""
-                rows.append((*_shown(function, effect), words.share(share), why))
+                rows.append((*_shown(function, effect), formatting.share(share), why))
                 often = {"calls": function.after[1], "baseline_calls": function.before[1]}
                 plain.append({**where, "function": function.name, **_ends(effect), **often, "share": share, "why": why})
             head = (findings.baseline, treatment, "difference")
-            yield Table(("function", *head, "of all", ""), rows, words.place(*place), _NOTES, name=NAME)
+            yield Table(("function", *head, "of all", ""), rows, formatting.place(*place), _NOTES, name=NAME)
             rows = []
             for call, effect in _compared(findings, trials, system_calls, treatment):
                 rows.append(_shown(call, effect))
                 often = {"calls": call.after[0], "baseline_calls": call.before[0]}
                 calls.append({**where, "system_call": call.name, **_ends(effect), **often})
-            yield Table(("system call", *head), rows, words.place(*place), _CALL_NOTES, name=SYSTEM_CALLS)
+            yield Table(("system call", *head), rows, formatting.place(*place), _CALL_NOTES, name=SYSTEM_CALLS)
     yield Brief("own instructions of each function for a transaction, and what makes the difference")
     yield Values({NAME: plain, SYSTEM_CALLS: calls})
 
@@ -138,7 +138,11 @@ def _compared(
 
 
 def _shown(function: Function, effect: Effect) -> tuple[str, ...]:
-    return function.name, *map(words.number, (function.before[0], function.after[0])), words.effect(effect, _OWN)
+    return (
+        function.name,
+        *map(formatting.number, (function.before[0], function.after[0])),
+        formatting.effect(effect, _OWN),
+    )
 
 
 def _ends(effect: Effect) -> Mapping[str, float]:

@@ -24,7 +24,18 @@ from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.directory import holder
-from pgassay.report import bottleneck, cache, curves, decide, disk, likeness, power_cuts, servers, statements, words
+from pgassay.report import (
+    bottleneck,
+    cache,
+    curves,
+    decide,
+    disk,
+    formatting,
+    likeness,
+    power_cuts,
+    servers,
+    statements,
+)
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
     PAID,
@@ -86,11 +97,13 @@ class Facts:
     @property
     def line(self) -> str:
         """All in one line."""
-        sizes = [f"{name} {size}" if name in _BEFORE else words.sized(size, name) for name, size in self.load.items()]
-        length = "" if self.window_s is None else f"{words.duration(self.window_s)} a trial"
+        sizes = [
+            f"{name} {size}" if name in _BEFORE else formatting.sized(size, name) for name, size in self.load.items()
+        ]
+        length = "" if self.window_s is None else f"{formatting.duration(self.window_s)} a trial"
         lost = f", {self.discarded} discarded" if self.discarded else ""
-        hosts = f"{words.counted(self.hosts, 'host')}, " if self.hosts else ""
-        counted = f"{hosts}{words.counted(self.blocks, 'block')}, {words.counted(self.trials, 'trial')}{lost}"
+        hosts = f"{formatting.counted(self.hosts, 'host')}, " if self.hosts else ""
+        counted = f"{hosts}{formatting.counted(self.blocks, 'block')}, {formatting.counted(self.trials, 'trial')}{lost}"
         versions = f"PostgreSQL {', '.join(self.postgresql)}" if self.postgresql else ""
         return "; ".join(filter(None, (self.source, versions, self.machine, self.date, *sizes, length, counted)))
 
@@ -287,7 +300,7 @@ def _at_most(resource: Resource, found: tuple[float, str]) -> str:
 
 def _bytes(value: float) -> str:
     """A number of bytes as a sentence has it, in the steps of the tables."""
-    divisor, step = words.byte_step(value)
+    divisor, step = formatting.byte_step(value)
     return f"{rounded(value / divisor)} {step}"
 
 
@@ -298,19 +311,19 @@ def _peak(findings: "Findings", curve: Curve) -> str:
         return ""
     least = response.better is Better.LOWER
     point = (min if least else max)(points, key=lambda point: point.value)
-    written = _bytes if response.unit in words.BYTES else rounded
+    written = _bytes if response.unit in formatting.BYTES else rounded
     value, shown = written(point.value), ""
     if curves.has_band(point, response.scale):
         shown = f" (between {written(point.low)} and {written(point.high)})"
     if response.unit in ("1/s", "count"):
         value = f"{value} {response.title}"
     else:
-        unit = "" if response.unit in words.BYTES else words.unit(response)
+        unit = "" if response.unit in formatting.BYTES else formatting.unit(response)
         value = f"{response.title} {value} {unit}".strip()
     spot = (curve.treatment, curve.condition, point.covariate)
     same = (one for one in findings.bottlenecks if (one.treatment, one.condition, one.covariate) == spot)
     stops = next((f", bottleneck: {one.diagnosis.cause}" for one in same), "")
-    where = words.place(curve.treatment, curve.condition)
+    where = formatting.place(curve.treatment, curve.condition)
     found = f"{'lowest' if least else 'highest'} measured {value}{shown} at {point.covariate}{stops}"
     return f"{where}: {found}" if where else found
 
@@ -341,13 +354,13 @@ def _then(findings: "Findings") -> str:
         return findings.disk_signs[0][1]
     most = max((point.blocks for curve in findings.curves for point in curve.points), default=0)
     if most < FIRST_LOOK and findings.finished and not findings.imported:
-        more = words.counted(FIRST_LOOK - most, "more block")
+        more = formatting.counted(FIRST_LOOK - most, "more block")
         return f"{going_on(extensible(findings))}: it takes at least {more}"
     bends = []
     for each in findings.scalings:
         kink = each.usable_kink
         if kink is not None and kink.located:
-            where = words.place(each.treatment, each.condition) or "the curve"
+            where = formatting.place(each.treatment, each.condition) or "the curve"
             at, low, high = map(rounded, (kink.at.value, kink.at.low, kink.at.high))
             bends.append(f"{where} bends at {at} (between {low} and {high}) clients")
     return "; ".join(bends[:_CURVES_MAX])
@@ -383,8 +396,8 @@ def machine(host: Mapping[str, Any]) -> str:
     cpu, memory = host.get("cpu"), host.get("memory")
     cpu, memory = (each if isinstance(each, Mapping) else {} for each in (cpu, memory))
     cores, total = cpu.get("cores") or cpu.get("processors"), memory.get("total_bytes")
-    counted = words.counted(cores, "core") if isinstance(cores, int) else ""
-    size = words.size(total) if isinstance(total, int) else ""
+    counted = formatting.counted(cores, "core") if isinstance(cores, int) else ""
+    size = formatting.size(total) if isinstance(total, int) else ""
     return ", ".join(filter(None, (str(cpu.get("model") or ""), counted, size)))
 
 
@@ -416,7 +429,7 @@ def _with_commas(typed: str) -> str:
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, about = headline_of(findings), facts(findings)
     answer = {
-        "sentences": [words.sentence(each) for each in found.sentences],
+        "sentences": [formatting.sentence(each) for each in found.sentences],
         "facts": {**asdict(about), "line": about.line},
     }
     yield Values({"headline": answer})
@@ -477,7 +490,7 @@ def _applying(findings: "Findings") -> Iterator[Part]:
         won = [each for each in mine if each.verdict.kind is Kind.BETTER]
         about = []
         for each in won or mine:
-            place = words.place(each.effect.condition, each.effect.covariate)
+            place = formatting.place(each.effect.condition, each.effect.covariate)
             said = each.verdict.text if won else ", ".join(found_of(case, each))
             about.append(f"{place}: {said}" if place else said)
         adopted = adopted_by(trial for trial in findings.trials if trial.treatment == name)

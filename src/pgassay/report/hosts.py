@@ -9,7 +9,7 @@ from math import exp, isfinite, log
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.hosts import BetweenHosts, HostEffect, host_interval
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.provenance import facts, lasting
 from pgassay.report.section import (
     Block,
@@ -39,9 +39,9 @@ def _of_hosts(findings: "Findings") -> list[tuple["Effect", BetweenHosts]]:
 
 
 def _sentence(effect: "Effect", found: BetweenHosts, response: Response) -> str:
-    hosts = words.counted(len(found.hosts), "host")
+    hosts = formatting.counted(len(found.hosts), "host")
     spread, low, high = (_spread(value, response) for value in (found.deviation, found.low, found.high))
-    about = f"{effect.place.name}: {words.effect(effect, response)} on {KIND}, by {hosts}"
+    about = f"{effect.place.name}: {formatting.effect(effect, response)} on {KIND}, by {hosts}"
     if not isfinite(found.deviation):
         return f"{about}; how far hosts differ is not known: none has two blocks"
     within = _spread(found.within, response)
@@ -58,8 +58,8 @@ def _spread(value: float, response: Response) -> str:
     if not isfinite(value):
         return "unknown"
     if response.scale is Scale.RATIO:
-        return f"{words.number((exp(value) - 1) * 100)} %"
-    return words.quantity(value, response)
+        return f"{formatting.number((exp(value) - 1) * 100)} %"
+    return formatting.quantity(value, response)
 
 
 def _shown(host: HostEffect, found: BetweenHosts, response: Response) -> tuple[float, float, float]:
@@ -76,10 +76,10 @@ def _table(findings: "Findings", effects: Sequence[tuple["Effect", BetweenHosts]
         cells = []
         for _, found in effects:
             mine = next((host for host in found.hosts if host.host == name), None)
-            shown = mine and words.interval(*_shown(mine, found, response), response.scale, response)
-            cells.append(f"{shown} ({words.counted(mine.blocks, 'block')})" if mine else words.MISSING)
+            shown = mine and formatting.interval(*_shown(mine, found, response), response.scale, response)
+            cells.append(f"{shown} ({formatting.counted(mine.blocks, 'block')})" if mine else formatting.MISSING)
         rows.append([name, *cells])
-    kind = [words.effect(effect, response) for effect, _ in effects]
+    kind = [formatting.effect(effect, response) for effect, _ in effects]
     head = ["host", *(effect.place.name for effect, _ in effects)]
     note = "a host's interval is of that host alone, at 95 % and at one look; the last row is the verdict's"
     return Table(head, [*rows, [KIND, *kind]], "Effect by host", (note,), texts=True)
@@ -93,11 +93,11 @@ def _facts(fleet: Mapping[str, Any]) -> Iterator[Block]:
         mine = facts(found) if isinstance(found, Mapping) else []
         leaves[str(name)] = {fact: text for fact, text in mine if lasting(fact)}
     names = list(dict.fromkeys(name for each in leaves.values() for name in each))
-    rows = [[name, *(each.get(name, words.MISSING) for each in leaves.values())] for name in names]
+    rows = [[name, *(each.get(name, formatting.MISSING) for each in leaves.values())] for name in names]
     different = [row for row in rows if len(set(row[1:])) > 1]
     alike = [row for row in rows if len(set(row[1:])) == 1]
     yield Folded(
-        f"What differs among the hosts: {words.counted(len(different), 'fact')}",
+        f"What differs among the hosts: {formatting.counted(len(different), 'fact')}",
         (Table(["fact", *leaves], different, on=Surface.PAGE),),
     )
     yield Folded("What is the same", (Table(["fact", "all hosts"], [row[:2] for row in alike], on=Surface.PAGE),))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.record.ask import Likeness, likeness
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Table, Values
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             Cell(each.name, "" if each.counts else "at most" if each.caps else "not counted"),
             _figure(each.source, each.unit),
             _figure(each.here, each.unit),
-            words.share(each.likeness, 0),
+            formatting.share(each.likeness, 0),
         )
         for each in found.parts
     ]
@@ -86,13 +86,13 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 
 def _milliseconds(value: float | None) -> str:
-    return "none" if value is None else f"{words.number(value)} ms"
+    return "none" if value is None else f"{formatting.number(value)} ms"
 
 
 def _figure(value: float | None, unit: str) -> str:
     if value is None:
         return ""
-    return f"{value:.1%}" if unit == "share" else f"{words.number(value)} {unit}".strip()
+    return f"{value:.1%}" if unit == "share" else f"{formatting.number(value)} {unit}".strip()
 
 
 SECTION = Section("likeness", "Likeness to the source's load", _describe, link="Likeness")

@@ -17,7 +17,7 @@ import numpy as np
 from pgassay.analysis.numbers import per_cent
 from pgassay.record.latencies import Latencies, latencies
 from pgassay.record.values import TrialRecord
-from pgassay.report import seconds, turns, words
+from pgassay.report import formatting, seconds, turns
 from pgassay.report.answer import joined, phrase_of
 from pgassay.report.colours import INK
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
@@ -95,7 +95,7 @@ def latency_rows(findings: "Findings") -> list[dict[str, Any]]:
     """A row for each treatment, place and quantile: the median of its trials and their ends, in ms."""
     found = findings.once(latencies_of)
     known = (trial for trial in findings.trials if trial.number in found)
-    by_place = grouped(known, lambda trial: (trial.treatment, words.place(trial.condition, trial.covariate)))
+    by_place = grouped(known, lambda trial: (trial.treatment, formatting.place(trial.condition, trial.covariate)))
     rows: list[dict[str, Any]] = []
     for (treatment, condition), trials in by_place.items():
         mine = [found[trial.number] for trial in trials]
@@ -146,9 +146,9 @@ def summary(findings: "Findings", response: Response) -> Table:
     for row in every if primary else [row for row in every if row.n] or every:
         place = row.place.name
         baseline = " (baseline)" if row.treatment and row.treatment == findings.baseline else ""
-        average, stdev, *cells = words.quantities((row.avg, row.stdev, row.min, row.median, row.max), response)
+        average, stdev, *cells = formatting.quantities((row.avg, row.stdev, row.min, row.median, row.max), response)
         rows.append((f"{place}{baseline}", f"{average} ± {stdev}", *cells, str(row.n)))
-    title = f"{words.titled(response)}{'' if primary else ' (secondary)'}"
+    title = f"{formatting.titled(response)}{'' if primary else ' (secondary)'}"
     return Table(("treatment", "avg ± stdev", "min", "median", "max", "trials"), rows, title)
 
 
@@ -163,12 +163,12 @@ def distribution(findings: "Findings", response: Response) -> Drawing | str | No
     if not rows or len(rows) > charts.DOTS_MAX:
         return None
     if constant(row["value"] for row in rows):
-        return f"{words.titled(response, '')}: {_shown(findings, rows[0]['value'], response)} in every valid trial"
+        return f"{formatting.titled(response, '')}: {_shown(findings, rows[0]['value'], response)} in every valid trial"
     treatments, places = _treatments(findings.study), _places(findings.study)
     if len(treatments) == 1 < len(places):  # places are compared then, on one axis
         rows = [{**row, "treatment": row["condition"], "condition": ""} for row in rows]
         treatments, places = places, ("",)
-    name = f"{words.capital(response.title)} of every trial{charts.by(treatments)}"
+    name = f"{formatting.capital(response.title)} of every trial{charts.by(treatments)}"
     medians = charts.medians(rows)
     shown = {spot: f"median {_shown(findings, value, response)}" for spot, value in medians.items()}
     title = charts.wrapped(_axis_title(findings.trials, response), charts.NARROW)
@@ -244,7 +244,7 @@ def _over_blocks(findings: "Findings") -> Drawing | str | None:
         )
     ]
     chart = charts.layered(layers, rows, _HEIGHT, "condition", places)
-    name = f"{words.capital(findings.primary.title)} over the blocks{charts.by(treatments)}"
+    name = f"{formatting.capital(findings.primary.title)} over the blocks{charts.by(treatments)}"
     return Drawing(name, caption, chart.resolve_scale(y="independent") if free else chart)
 
 
@@ -257,11 +257,11 @@ def constant(values: Iterable[float]) -> bool:
 def _values(trials: Sequence[TrialRecord], response: Response) -> list[dict[str, Any]]:
     valid = (trial for trial in trials if trial.status is Status.VALID)
     measured_values = [(trial, value) for trial in valid if (value := trial.responses.get(response.name)) is not None]
-    divisor, _ = words.scale_of((value for _, value in measured_values), response)
+    divisor, _ = formatting.scale_of((value for _, value in measured_values), response)
     return [
         {
             "treatment": trial.treatment,
-            "condition": words.place(trial.condition, trial.covariate),
+            "condition": formatting.place(trial.condition, trial.covariate),
             "block": trial.block,
             "trial": trial.number,
             "value": value / divisor,
@@ -285,7 +285,7 @@ def _axis_title(trials: Sequence[TrialRecord], response: Response) -> str:
 
 def _scale(trials: Sequence[TrialRecord], response: Response) -> tuple[float, str]:
     values = (trial.responses.get(response.name) for trial in trials if trial.status is Status.VALID)
-    return words.scale_of((value for value in values if value is not None), response)
+    return formatting.scale_of((value for value in values if value is not None), response)
 
 
 def _shown(findings: "Findings", value: float, response: Response) -> str:
@@ -293,7 +293,7 @@ def _shown(findings: "Findings", value: float, response: Response) -> str:
     if response.unit == "share":
         return per_cent(value, 1)
     _, unit = _scale(findings.trials, response)
-    return f"{words.number(value)} {unit}".strip() if unit != "1/s" else words.number(value)
+    return f"{formatting.number(value)} {unit}".strip() if unit != "1/s" else formatting.number(value)
 
 
 def _axis(response: Response, *, grid: bool = True) -> "alt.Axis":

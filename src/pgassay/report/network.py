@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.bottleneck import trips_of
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_arm, load_level, middle
@@ -60,7 +60,7 @@ class NetworkPath:
     @property
     def place(self) -> str:
         """Treatment, condition and covariate; `the load` where the study has none of them."""
-        return words.place(self.treatment, self.condition, self.covariate) or "the load"
+        return formatting.place(self.treatment, self.condition, self.covariate) or "the load"
 
 
 def paths(trials: Sequence[TrialRecord]) -> tuple[NetworkPath, ...]:
@@ -88,8 +88,8 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     known = [each for each in found if each.latency_share is not None]
     if known:
         most = max(known, key=lambda each: each.latency_share or 0.0)
-        trips, trip_us = words.number(most.trips_per_transaction), words.number(most.round_trip_us)
-        said = f"{trips} round trips of {trip_us} us take {words.share(most.latency_share)} of a latency"
+        trips, trip_us = formatting.number(most.trips_per_transaction), formatting.number(most.round_trip_us)
+        said = f"{trips} round trips of {trip_us} us take {formatting.share(most.latency_share)} of a latency"
         yield Brief(said if len(found) == 1 else f"{said} with {most.place}, where they take most")
     head = [
         "", "host of the load", "round trip, us", "shortest, us", "trips", "latency, ms", "on the way", "client busy",
@@ -97,10 +97,10 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     ]  # fmt: skip
     rows = [
         [
-            each.place, each.load_host or words.MISSING, words.number(each.round_trip_us),
-            words.number(each.shortest_trip_us), words.number(each.trips_per_transaction),
-            words.number(each.latency_ms), words.share(each.latency_share), words.share(each.client_busy_share),
-            words.share(each.server_busy_share),
+            each.place, each.load_host or formatting.MISSING, formatting.number(each.round_trip_us),
+            formatting.number(each.shortest_trip_us), formatting.number(each.trips_per_transaction),
+            formatting.number(each.latency_ms), formatting.share(each.latency_share),
+            formatting.share(each.client_busy_share), formatting.share(each.server_busy_share),
         ]
         for each in found
     ]  # fmt: skip
@@ -112,8 +112,8 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     ]:
         offset_us, error_us = max(clocks)
         notes.append(
-            f"the clocks of the load's host and of the server's were {words.number(offset_us)} us apart at most, known "
-            f"to ± {words.number(error_us)} us; the load's seconds are put into the server's time by that"
+            f"the clocks of the load's host and of the server's were {formatting.number(offset_us)} us apart at most, "
+            f"known to ± {formatting.number(error_us)} us; the load's seconds are put into the server's time by that"
         )
     yield Table(head, rows, notes=notes)
 

@@ -28,7 +28,7 @@ from markupsafe import Markup, escape
 
 from pgassay.files import Directory
 from pgassay.outgoing import cells, visible
-from pgassay.report import contents, own_sections, vega, words
+from pgassay.report import contents, formatting, own_sections, vega
 from pgassay.report.colours import dark_style
 from pgassay.report.json_values import to_json
 from pgassay.report.section import Block, Figure, Folded, Section, Sentences, Surface, Table, arranged, contained, flat
@@ -125,7 +125,7 @@ def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section]
         found.append(replace(chapter, brief=shorten(brief, BRIEF_LETTERS, placeholder=" …")))
         if chapter.missing:
             lost.append(Sentences([f"{chapter.section.title}: {'; '.join(chapter.missing)}"], small=True))
-    count = words.counted(sum(len(chapter.missing) for chapter in found), "value")
+    count = formatting.counted(sum(len(chapter.missing) for chapter in found), "value")
     missing = Section("not-available", "Not available", lambda _: ())
     found.append(Chapter(missing, lost, brief=f"{count} that this record does not have"))
     return tuple(chapter for chapter in found if chapter.blocks)
@@ -271,7 +271,7 @@ def html(
         finalize=shown_text,
         loader=jinja2.FunctionLoader(_template),
     )
-    environment.filters["sentence"] = lambda text: _prose(words.sentence(text))
+    environment.filters["sentence"] = lambda text: _prose(formatting.sentence(text))
     environment.filters["prose"] = _prose
     template = environment.from_string(_template("page.html"))
     every = {figure.name: figure.specification for figure in figures(made)}

@@ -39,7 +39,7 @@ from pgassay.record.power_cuts import (
     power_cuts,
 )
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
     Block,
@@ -193,12 +193,12 @@ def _sound(each: ArmCuts) -> str:
     met, counted = each.coverage, each.risk.cuts
     share = f"0 of {counted:,} {plural('cut', counted)} after a whole checkpoint"
     made = f"{len(each.cuts):,} {plural('cut', len(each.cuts))} in all, {met.within:,} within one"
-    across = f"across {words.counted(met.checkpoints, 'checkpoint')} ({made})"
+    across = f"across {formatting.counted(met.checkpoints, 'checkpoint')} ({made})"
     sure = f"below {bound_per_cent(each.risk.upper)} % a cut with {_SURE} % certainty, {across}"
     if not each.loss_ms:
         return f"{share} {_found(each)}: {sure}"
-    lost = f"at most the last {words.number(each.loss_ms)} ms of commits were lost, as synchronous_commit = off allows"
-    return f"{share} did damage: {sure}; {lost}"
+    lost = f"at most the last {formatting.number(each.loss_ms)} ms of commits were lost"
+    return f"{share} did damage: {sure}; {lost}, as synchronous_commit = off allows"
 
 
 def _evidence(cut: CutRecord) -> str:
@@ -270,7 +270,7 @@ def verdict_blocks(findings: "Findings") -> Iterator[Block]:
     yield Sentences((question(findings),))
     rows = []
     for each in findings.once(arms):
-        kind, said, blocks = each.verdict.kind, each.verdict.text, words.counted(each.blocks, "block")
+        kind, said, blocks = each.verdict.kind, each.verdict.text, formatting.counted(each.blocks, "block")
         rows.append(VerdictRow(each.name, "", kind, said, blocks))
     yield Verdicts(rows)
 
@@ -308,7 +308,9 @@ def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
         did = " did damage" if each.loss_ms else f" {_found(each)}" if whole or not each.ledger else ""
         lost = ""
         if each.loss_ms:
-            lost = f"; at most the last {words.number(each.loss_ms)} ms of commits were lost, as its settings allow"
+            lost = (
+                f"; at most the last {formatting.number(each.loss_ms)} ms of commits were lost, as its settings allow"
+            )
         checkpoints = each.coverage.checkpoints
         met = f" across {checkpoints:,} {plural('checkpoint', checkpoints)}"
         bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
@@ -452,10 +454,10 @@ def _figures(each: ArmCuts) -> Sequence[str]:
         f"{risk.epochs:,}",
         f"{risk.damaged_cuts:,}",
         f"{bound_per_cent(risk.upper)} %",
-        f"{met.checkpoints:,}" if recorded else words.MISSING,
-        f"{met.within:,}, {met.after:,}" if recorded else words.MISSING,
-        f"{rounded(median(recoveries))} ms" if recoveries else words.MISSING,
-        f"{rounded(max(recoveries))} ms" if recoveries else words.MISSING,
+        f"{met.checkpoints:,}" if recorded else formatting.MISSING,
+        f"{met.within:,}, {met.after:,}" if recorded else formatting.MISSING,
+        f"{rounded(median(recoveries))} ms" if recoveries else formatting.MISSING,
+        f"{rounded(max(recoveries))} ms" if recoveries else formatting.MISSING,
         f"{rounded(median(cut.cut_ms for cut in each.cuts))} ms",
     )
 
@@ -469,7 +471,7 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
     if fixed:
         yield f"for a number of cuts that was fixed beforehand the bound is {fixed}"
     if allowed := [each for each in sound if each.loss_ms]:
-        lost = ", ".join(f"{words.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
+        lost = ", ".join(f"{formatting.number(each.loss_ms)} ms with {called(findings, each)}" for each in allowed)
         yield f"commits that the settings allow to be lost (synchronous_commit = off), at most before a cut: {lost}"
     unchecked = [called(findings, each) for each in mine if not each.ledger]
     if unchecked:
@@ -480,8 +482,8 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
         )
     deep = sum(cut.amcheck for each in mine for cut in each.cuts)
     yield (
-        f"all tables and indexes were checked by amcheck after {words.counted(deep, 'cut')}, small ones and the file "
-        "system after each"
+        f"all tables and indexes were checked by amcheck after {formatting.counted(deep, 'cut')}, small ones and the"
+        " file system after each"
     )
 
 

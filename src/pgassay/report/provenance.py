@@ -11,7 +11,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.headline import machine
 from pgassay.report.section import Brief, Cell, Code, Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.responses import Status
@@ -210,8 +210,10 @@ def _configuration(findings: "Findings") -> Iterator[Part]:
     study, treatments = findings.study, treatments_of(findings.trials)
     every = side_by_side(findings.trials, [*study.factors, *study.conditions, *study.covariates])
     read_back, surprises = levels_read_back(findings.trials), sum(row.unexpected for row in every)
-    differ = f"; {words.counted(surprises, 'setting')} differ unasked" if surprises else ""
-    yield Brief(f"{words.counted(len(every), 'setting')} and {words.counted(len(read_back), 'level')}{differ}")
+    differ = f"; {formatting.counted(surprises, 'setting')} differ unasked" if surprises else ""
+    yield Brief(
+        f"{formatting.counted(len(every), 'setting')} and {formatting.counted(len(read_back), 'level')}{differ}"
+    )
     heads, rows = merged(treatments, every)
     if findings.imported:
         yield Sentences(("imported runs tell no settings and nothing was read back",))
@@ -232,7 +234,7 @@ def _configuration(findings: "Findings") -> Iterator[Part]:
     levels: list[Sequence[str | Cell]] = []
     for name, said in read_back.items():
         alike = len(said) == len(treatments) and len(set(said.values())) == 1
-        cells = list(said.values())[:1] if alike else [said.get(each, words.MISSING) for each in treatments]
+        cells = list(said.values())[:1] if alike else [said.get(each, formatting.MISSING) for each in treatments]
         levels.append((Cell(name, code=True), *cells))
     head = ("level", *(each or "all trials" for each in treatments))
     yield Table(head, levels, "Levels as read back", texts=True)

@@ -39,7 +39,7 @@ from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.scaling import Estimate
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
-from pgassay.report import decide, power_cuts, words
+from pgassay.report import decide, formatting, power_cuts
 from pgassay.report.curves import describes
 from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import median_s, middle
@@ -117,7 +117,7 @@ def _own_levels(findings: "Findings", asked: Claim, response: Response) -> Itera
             yield Own(response.name, place=arm.name, why=why)
             continue
         ends = (mean.estimate, mean.low, mean.high)
-        shown = words.value_interval(*ends, response)
+        shown = formatting.value_interval(*ends, response)
         yield _own(response, arm.name, ends, shown)
 
 
@@ -167,10 +167,10 @@ def _change(effect: Effect, response: Response, place: str, *, quotient: bool = 
         return Own(response.name, place=place, why="no interval yet")
     ends = (effect.estimate, effect.low, effect.high)
     if quotient:
-        shown = [words.number(each) for each in ends]
+        shown = [formatting.number(each) for each in ends]
         text = f"{shown[0]} [{shown[1]}, {shown[2]}]"
     else:
-        text = words.interval(*ends, effect.scale, response)
+        text = formatting.interval(*ends, effect.scale, response)
     return _own(response, place, ends, text)
 
 
@@ -240,7 +240,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
             cells.append(row.cells.get(column, ""))
             if column in own_columns:
                 mine = [each for other, each in own if other == column]
-                said = "; ".join(each.text for each in mine if each.text) or words.MISSING
+                said = "; ".join(each.text for each in mine if each.text) or formatting.MISSING
                 reasons = "; ".join(dict.fromkeys(each.why for each in mine if each.why))
                 cells.append(Cell(said, reasons) if reasons else said)
         rows.append((*cells, *(_ours(findings, row, own, effects) if named else ())))
@@ -276,7 +276,7 @@ def _ours(
 ) -> tuple[str | Cell, ...]:
     """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
     response = findings.responses.get(row.response or findings.study.primary)
-    missing = (words.MISSING,) * 3
+    missing = (formatting.MISSING,) * 3
     if response is None or not row.treatment:
         return missing
     named = needed_parts(row.treatment, findings.study)
@@ -289,11 +289,11 @@ def _ours(
     effect = next((each for each in effects[response.name] if each.place == mine.place), None)
     mean = next((each.text for column, each in own if each.text and not column), "")
     values = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
-    average, stdev, least, median, greatest = words.quantities(values, response)
+    average, stdev, least, median, greatest = formatting.quantities(values, response)
     return (
         Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
         median,
-        words.effect(effect, response) if effect is not None else words.MISSING,
+        formatting.effect(effect, response) if effect is not None else formatting.MISSING,
     )
 
 
@@ -445,7 +445,7 @@ def _foreseen(findings: "Findings", claim: Claim) -> str:
     def measured(found: re.Match[str]) -> str:
         response = findings.responses.get(found[1])
         value = middle(trial.responses.get(found[1]) for trial in mine)
-        return _UNKNOWN if response is None or value is None else words.quantity(value, response)
+        return _UNKNOWN if response is None or value is None else formatting.quantity(value, response)
 
     return _NAMED.sub(measured, claim.otherwise)
 
@@ -507,7 +507,7 @@ def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Est
 def text_of(name: str, found: Estimate) -> str:
     """The figure as a reader sees it."""
     if name in (KINK, YARDSTICK_KINK):
-        shown = [words.number(each) for each in (found.value, found.low, found.high)]
+        shown = [formatting.number(each) for each in (found.value, found.low, found.high)]
         return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
     shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
     return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
@@ -562,7 +562,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     for judged in findings.claims:
         text = judged.text.removeprefix(f"{judged.mark}: ")
         found = Cell(judged.mark, f"{text}; why: {judged.why}" if judged.why else text, badge=True)
-        rows.append((Cell(judged.claim.text, judged.claim.source), judged.claim.published or words.MISSING, found))
+        rows.append((Cell(judged.claim.text, judged.claim.source), judged.claim.published or formatting.MISSING, found))
         lines = [f"published: {judged.claim.published or 'no figure'}; {judged.text}"]
         lines += [f"why: {judged.why}"] if judged.why else []
         yield Listing(judged.claim.text, lines, on=Surface.TERMINAL)

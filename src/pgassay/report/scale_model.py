@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Table, Values
 from pgassay.study.scale_model import Likeness, ScaleModel
 
@@ -48,8 +48,8 @@ def _rows(model: ScaleModel) -> list[tuple[str, str, str, str, str]]:
 
 def _span(values: tuple[float, float] | None) -> str:
     if values is None:
-        return words.MISSING
-    least, most = map(words.number, values)
+        return formatting.MISSING
+    least, most = map(formatting.number, values)
     return least if least == most else f"{least} to {most}"
 
 
@@ -64,7 +64,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         return
     yield Values({"scale_model": {"label": model.label, **asdict(model)}})
     kept = sum(each.kept is True for each in model.likeness)
-    yield Brief(f"{model.label}, {kept} of {words.counted(len(model.likeness), 'dimensionless number')} kept")
+    yield Brief(f"{model.label}, {kept} of {formatting.counted(len(model.likeness), 'dimensionless number')} kept")
     differing = ", ".join(each.name for each in not_kept(model))
     differs = f"not kept: {differing}" if differing else "every number that is known on both sides is kept"
     yield Sentences((f"all sizes are {model.times} times smaller than in the study; {differs}", CANNOT))

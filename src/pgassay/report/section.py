@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from pgassay.report import words
+from pgassay.report import formatting
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -267,7 +267,7 @@ def folded(blocks: Sequence[Table]) -> Iterator[Block]:
 
 
 NOT_AVAILABLE = "not available"
-NOTHING = (words.MISSING, NOT_AVAILABLE, "")
+NOTHING = (formatting.MISSING, NOT_AVAILABLE, "")
 _NAMED = 3
 """Tables and figures that a folded section names; the rest it counts."""
 _LETTERS = 90
@@ -396,7 +396,7 @@ def _filled(table: Table) -> tuple[Table, list[str]]:
         for place, cell in enumerate(row):
             if str(cell) == NOT_AVAILABLE:
                 holes.append(f"{row[0]}, {table.head[place]}" if table.head[place] else str(row[0]))
-        rows.append([words.MISSING if str(cell) == NOT_AVAILABLE else cell for cell in row])
+        rows.append([formatting.MISSING if str(cell) == NOT_AVAILABLE else cell for cell in row])
     return (replace(table, rows=rows), holes) if holes else (table, [])
 
 
@@ -434,9 +434,9 @@ def contained(blocks: Sequence[Block], titles: Sequence[str] = ()) -> str:
             break
         named.append(each)
     rest = " …" if len(named) < len(about) else ""
-    counts = [words.counted(len(tables), "table")] if tables else []
+    counts = [formatting.counted(len(tables), "table")] if tables else []
     figures = sum(1 for block in flat(blocks) if isinstance(block, Figure))
-    counts += [words.counted(figures, "figure")] if figures else []
+    counts += [formatting.counted(figures, "figure")] if figures else []
     counted = f" · {', '.join(counts)}" if len(tables) + figures > 1 else ""
     return f"{', '.join(named)}{rest}{counted}"
 

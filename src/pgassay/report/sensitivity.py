@@ -13,7 +13,7 @@ from pgassay.analysis.effects import Effect, informative_change
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.robust import Instability, RobustEstimate, bootstraps, hodges_lehmann, instabilities
 from pgassay.analysis.verdicts import Kind
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.study.responses import Response, Scale
 
@@ -72,7 +72,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         if robust and kind in (*_DECIDED, Kind.UNRESOLVED):
             apart = all(each.low > check.effect.none or each.high < check.effect.none for each in robust)
             agreed.append(apart == (kind in _DECIDED))
-    count = words.counted(len(agreed), "comparison")
+    count = formatting.counted(len(agreed), "comparison")
     yield Brief(f"other methods agree with the verdict in {sum(agreed)} of {count}" if agreed else "other estimates")
     head = ("treatment", "Hodges–Lehmann", "bootstrap over blocks", "spread ÷ the baseline's")
     rows = [
@@ -95,17 +95,17 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 def _robust(found: RobustEstimate | None, effect: Effect, primary: Response) -> str:
     if found is None:
-        return words.MISSING
-    return words.interval(found.estimate, found.low, found.high, effect.scale, primary)
+        return formatting.MISSING
+    return formatting.interval(found.estimate, found.low, found.high, effect.scale, primary)
 
 
 def _spread(found: Instability | None) -> str:
     if found is None or not isfinite(found.ratio):
-        return words.MISSING
+        return formatting.MISSING
     if not isfinite(found.high):
         return f"×{found.ratio:.2f}"
     if not informative_change(found.low, found.high, Scale.RATIO):
-        return f"×{found.ratio:.2f} [{words.UNKNOWN}]"
+        return f"×{found.ratio:.2f} [{formatting.UNKNOWN}]"
     return f"×{found.ratio:.2f} [×{found.low:.2f}, ×{found.high:.2f}]"
 
 

@@ -8,7 +8,7 @@ difference of their medians (see `network`), as transactions of one client follo
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.network import NetworkPath, paths
 from pgassay.report.section import Brief, Part, Section, Sentences, Table, Values
 
@@ -65,21 +65,21 @@ def _of_network(findings: "Findings") -> Iterator[str]:
 
 def _way(first: NetworkPath, other: NetworkPath) -> str:
     said = (
-        f"a round trip takes {words.number(first.round_trip_us)} us with {first.place} and"
-        f" {words.number(other.round_trip_us)} us with {other.place}"
+        f"a round trip takes {formatting.number(first.round_trip_us)} us with {first.place} and"
+        f" {formatting.number(other.round_trip_us)} us with {other.place}"
     )
     latency_ms = [each.latency_ms for each in (first, other) if each.latency_ms is not None]
     shares = [each.latency_share for each in (first, other) if each.latency_share is not None]
     if len(latency_ms) < 2 or len(shares) < 2:
         return f"{said}; how many a transaction makes is not known"
     apart_ms, slower_ms = latency_ms[1] * shares[1] - latency_ms[0] * shares[0], latency_ms[1] - latency_ms[0]
-    said += f": {words.number(abs(apart_ms))} ms of a transaction"
-    differs = f"the {words.number(abs(slower_ms))} ms by which its mean latency differs"
+    said += f": {formatting.number(abs(apart_ms))} ms of a transaction"
+    differs = f"the {formatting.number(abs(slower_ms))} ms by which its mean latency differs"
     if apart_ms * slower_ms <= 0.0:
         return f"{said}, which is no part of {differs}: the server that is further away is the faster one"
     if abs(apart_ms) > abs(slower_ms):
         return f"{said}, more than {differs}"
-    return f"{said}, {words.share(apart_ms / slower_ms)} of {differs}"
+    return f"{said}, {formatting.share(apart_ms / slower_ms)} of {differs}"
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
@@ -92,7 +92,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Brief(limits)
     yield Sentences((limits, *way))
     names = list(dict.fromkeys(name for facts in known.values() for name in facts))
-    rows = [[name, *(str(facts.get(name, words.MISSING)) for facts in known.values())] for name in names]
+    rows = [[name, *(str(facts.get(name, formatting.MISSING)) for facts in known.values())] for name in names]
     yield Table(["", *known], rows, texts=True)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, middle, valid_by_place
 
@@ -28,7 +28,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     """A table for each condition and covariate point; nothing where no trial recorded any size."""
     database = findings.responses.get(_WHOLES[0][0])
     if sizes := [row.median for row in findings.summaries(database) if row.n] if database else []:
-        least, most = words.size(min(sizes)), words.size(max(sizes))
+        least, most = formatting.size(min(sizes)), formatting.size(max(sizes))
         yield Brief(f"database {least}" if least == most else f"database {least} to {most}, by table and index")
     treatments, baseline = [each.name for each in findings.study.treatments], findings.baseline
     for place, trials in valid_by_place(findings.trials, findings.study.arms).items():
@@ -52,7 +52,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         notes = ["tables include TOAST and maps; in brackets the ratio to the baseline; pg_wal includes recycled files"]
         if len(largest) > ROWS_MAX:
             notes.append(f"{len(largest) - ROWS_MAX} smaller relations are only in the trials' counters")
-        yield Table(("", *(each or "median" for each in treatments)), rows, words.place(*place), notes)
+        yield Table(("", *(each or "median" for each in treatments)), rows, formatting.place(*place), notes)
 
 
 def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
@@ -66,10 +66,10 @@ def _row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], base
     for treatment in treatments:
         size = sizes.get(treatment)
         if size is None:
-            cells.append(words.MISSING)
+            cells.append(formatting.MISSING)
             continue
         quotient = f" ({size / whole:.3g})" if whole and treatment != baseline else ""
-        cells.append(f"{words.size(size)}{quotient}")
+        cells.append(f"{formatting.size(size)}{quotient}")
     return (title, *cells)
 
 
@@ -103,13 +103,15 @@ def _compression(findings: "Findings") -> Iterator[Part]:
             rows = [(title, *(_quotient(*found[each, kind]) for each in treatments)) for kind, title in _KINDS]
             notes = ("file size ÷ compressed size = ratio; 4 KiB blocks, estimated from a sample of the files",)
             yield Table(
-                ("", *(each or "median" for each in treatments)), rows, words.place(condition, covariate), notes
+                ("", *(each or "median" for each in treatments)), rows, formatting.place(condition, covariate), notes
             )
     yield Values({"stored_kinds": plain})
 
 
 def _quotient(logical: float | None, stored: float | None, ratio: float | None) -> str:
-    return words.MISSING if ratio is None else f"{words.size(logical)} ÷ {words.size(stored)} = {ratio:.2f}"
+    return (
+        formatting.MISSING if ratio is None else f"{formatting.size(logical)} ÷ {formatting.size(stored)} = {ratio:.2f}"
+    )
 
 
 COMPRESSION = Section("compression", "Compressibility of tables, indexes and WAL", _compression, secondary=True)

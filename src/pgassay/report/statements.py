@@ -15,7 +15,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
 from pgassay.record.ask import StatementRecord, statements
-from pgassay.report import measurements, words
+from pgassay.report import formatting, measurements
 from pgassay.report.answer import Headline
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
@@ -166,7 +166,7 @@ def _short(text: str, most: int = _SHORT) -> str:
 def warnings(findings: "Findings") -> Iterator[str]:
     """Where answers differ, a treatment does not do the same work."""
     for arm, wrong in grouped(findings.once(of_run).wrong, lambda each: each.place.name).items():
-        many = words.counted(len(wrong), "statement")
+        many = formatting.counted(len(wrong), "statement")
         said = f"{_short(wrong[0].text)} {wrong[0].rows:,} instead of {wrong[0].baseline_rows:,}"
         yield f"{many} {'gives' if len(wrong) == 1 else 'give'} another number of rows with {arm}: {said}"
 
@@ -186,7 +186,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if not found.effects:
         return
     slower, faster = sum(each.slower for each in found.effects), sum(each.faster for each in found.effects)
-    of_all = f"of {words.counted(len(found.effects), 'comparison')} of statements"
+    of_all = f"of {formatting.counted(len(found.effects), 'comparison')} of statements"
     counted = (
         f"{of_all}, {slower} {'is' if slower == 1 else 'are'} slower and {faster} faster, for all of them together"
     )
@@ -211,8 +211,8 @@ def _table(effects: Sequence[StatementEffect], title: str) -> Table:
         (
             _short(each.text, _LONG),
             each.effect.place.name,
-            f"{words.number(each.effect.baseline_mean)} ms",
-            words.effect(each.effect, _RESPONSE),
+            f"{formatting.number(each.effect.baseline_mean)} ms",
+            formatting.effect(each.effect, _RESPONSE),
         )
         for each in effects
     ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pgassay import __version__
 from pgassay.outgoing import lines, visible
-from pgassay.report import contents, decide, power_cuts, verdict, warnings, words
+from pgassay.report import contents, decide, formatting, power_cuts, verdict, warnings
 from pgassay.report.headline import reasons
 from pgassay.report.section import Block, Listing, Sentences, Surface, Table, Verdicts, arranged
 
@@ -95,7 +95,7 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 def _headline(findings: "Findings") -> list[list[str]]:
     sections = [section for section in contents.sections() if section.name == HEADLINE]
     blocks = [block for section in sections for block in section.shown(findings, Surface.TERMINAL)]
-    said = [f"{words.sentence(text)}." for text in _said(blocks, small=False)]
+    said = [f"{formatting.sentence(text)}." for text in _said(blocks, small=False)]
     return [_wrapped(text) for text in (*said, *_said(blocks, small=True))]
 
 
@@ -111,7 +111,7 @@ def _subject(findings: "Findings") -> str:
     if not judged:
         return title
     blocks = {each.effect.blocks for each in judged}
-    counted = f", {words.counted(blocks.pop(), 'block')}" if len(blocks) == 1 else ""
+    counted = f", {formatting.counted(blocks.pop(), 'block')}" if len(blocks) == 1 else ""
     shared, _ = _apart([each.effect.place.name for each in judged])
     common = f"; all with {shared}" if shared else ""
     return f"{title}: {findings.primary.title} against {findings.baseline}{counted}{common}"
@@ -204,13 +204,13 @@ def _markdown_lines(findings: "Findings") -> Iterator[str]:
     for block in (block for section in answers for block in section.shown(findings, Surface.TERMINAL)):
         if isinstance(block, Sentences):
             for text in filter(None, block.texts):
-                yield from ("", escaped(words.sentence(text)) + ("" if block.small else "."))
+                yield from ("", escaped(formatting.sentence(text)) + ("" if block.small else "."))
     shown = verdict.SECTION.shown(findings, Surface.TERMINAL)
     rows = [row for block in shown if isinstance(block, Verdicts) for row in block.rows]
     if rows:
         against = f"{findings.primary.title} against {findings.baseline}"
         subject = power_cuts.question(findings) if power_cuts.decide(findings) else against
-        yield from ("", f"### {escaped(words.capital(subject))}", "")
+        yield from ("", f"### {escaped(formatting.capital(subject))}", "")
         head = ("treatment", "effect", "verdict", "blocks")
         cells = [(row.place, row.effect, row.text, row.blocks) for row in rows]
         said = [place for place in range(len(head)) if any(row[place] for row in cells)]

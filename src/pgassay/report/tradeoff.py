@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.comparable import refusal_of_speed
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.answer import listed
 from pgassay.report.costs import typical
 from pgassay.report.section import Brief, Part, Section, Table, Values
@@ -70,7 +70,7 @@ class Tradeoff:
     @property
     def place(self) -> str:
         """Condition and covariate point as one label."""
-        return words.place(self.condition, self.covariate)
+        return formatting.place(self.condition, self.covariate)
 
 
 def tradeoffs(findings: "Findings") -> tuple[Tradeoff, ...]:
@@ -178,7 +178,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     kinds = (("on the Pareto front", True), ("open", None), ("not on it", False))  # of the first place
     named = ((said, [name for name, on in found[0].on_front.items() if on is kind]) for said, kind in kinds)
     parts = [f"{said}: {listed(names)}" for said, names in named if names]
-    others = f"; {words.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
+    others = f"; {formatting.counted(len(found) - 1, 'other place')}" if len(found) > 1 else ""
     yield Brief(f"by space and speed alone {'; '.join(parts)}{others}" if parts else "")
     for each in found:
         yield _table(findings, each)
@@ -192,17 +192,17 @@ def _table(findings: "Findings", found: Tradeoff) -> Table:
     for each in every:
         first = next(other for other in every if not apart(other, each))
         years = each.life_years
-        life = words.MISSING if years is None else f"{years:.2g} years" if years < 99.5 else f"{years:,.0f} years"
+        life = formatting.MISSING if years is None else f"{years:.2g} years" if years < 99.5 else f"{years:,.0f} years"
         rows.append(
             (
                 each.name,
-                words.size(each.space_bytes),
+                formatting.size(each.space_bytes),
                 _times(findings, found, found.space, each.name, findings.baseline),
-                words.number(each.speed),
+                formatting.number(each.speed),
                 _times(findings, found, found.speed, each.name, first.name),
-                words.share(each.means["hot_share"]),
-                words.size(each.means["wal_bytes_per_transaction"]),
-                *((words.number(each.means["write_amplification"]), life) if flash else ()),
+                formatting.share(each.means["hot_share"]),
+                formatting.size(each.means["wal_bytes_per_transaction"]),
+                *((formatting.number(each.means["write_amplification"]), life) if flash else ()),
                 _ON_FRONT[found.on_front[each.name]],
             )
         )
@@ -232,7 +232,7 @@ def _times(findings: "Findings", found: Tradeoff, response: str, treatment: str,
     where = Place(treatment, found.condition, found.covariate)
     effects = findings.effects(findings.responses[response], baseline, {treatment})
     effect = next((each for each in effects if each.place == where and not each.refused), None)
-    return words.MISSING if effect is None or not isfinite(effect.estimate) else f"×{effect.estimate:.2f}"
+    return formatting.MISSING if effect is None or not isfinite(effect.estimate) else f"×{effect.estimate:.2f}"
 
 
 def _values(found: Tradeoff) -> dict[str, object]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pgassay.analysis.steadiness import Steadiness, TrialCourse
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.seconds import has_seconds
 from pgassay.report.section import Brief, Folded, Part, Section, Sentences, Surface, Table, Values
 from pgassay.study.levels import Arm, Cell, Place
@@ -83,7 +83,7 @@ class Remaining:
         return by_blocks if budget_s is None else min(by_blocks, max(0.0, budget_s - self.used_s))
 
     def __str__(self) -> str:
-        return f"at most {words.duration(self.left_s)} left" if 0.0 < self.left_s < inf else ""
+        return f"at most {formatting.duration(self.left_s)} left" if 0.0 < self.left_s < inf else ""
 
 
 SHOWN = 400
@@ -232,11 +232,11 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     head += ["± error by its seconds", "course", "settled from"] if course else []
     cells = []
     for row in rows:
-        value = words.quantity(row.value, findings.primary)
+        value = formatting.quantity(row.value, findings.primary)
         mine = [str(row.number), str(row.block), row.place, str(row.status), value]
         if course:
-            cycle = f" ({words.duration(row.cycle_s)})" if row.cycle_s else ""
-            mine += [words.number(row.error), f"{row.steadiness}{cycle}", words.duration(row.truncation_s)]
+            cycle = f" ({formatting.duration(row.cycle_s)})" if row.cycle_s else ""
+            mine += [formatting.number(row.error), f"{row.steadiness}{cycle}", formatting.duration(row.truncation_s)]
         cells.append(mine)
     marked = [place for place, row in enumerate(rows) if row.doubtful]
     summary = f"Every trial{', and how it went second by second' if course else ''}"

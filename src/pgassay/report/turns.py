@@ -13,7 +13,7 @@ from pgassay.analysis.numbers import rounded
 from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.colours import GREY, PALETTE
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
 from pgassay.report.trials import grouped
@@ -87,7 +87,7 @@ def places_of(findings: "Findings") -> tuple[TurnsAt, ...]:
         rounds = {(row.block, row.round) for row in rows}
         found.append(
             TurnsAt(
-                words.place(condition, covariate),
+                formatting.place(condition, covariate),
                 len({value.block for value in values.values}),
                 len(rounds),
                 len(values.lost),
@@ -105,7 +105,7 @@ def lengthened(trials: Sequence[TrialRecord]) -> Iterator[str]:
         longest_s = max(float(each.regime["slice_s"] or 0.0) for each in found)
         yield (
             f"slices were longer than the planned {found[0].regime['slice_too_short_s']:g} s in"
-            f" {words.counted(len({each.block for each in found}), 'block')}, up to {longest_s:g} s: too few"
+            f" {formatting.counted(len({each.block for each in found}), 'block')}, up to {longest_s:g} s: too few"
             " transactions ended in them, because of the load or a busy machine"
         )
 
@@ -115,8 +115,8 @@ def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
     blocks = {each.block for each in trials if each.status is Status.VALID and each.regime.get("rounds_busy")}
     if blocks:
         yield (
-            f"in {words.counted(len(blocks), 'block')} other programs were busy in most rounds; these count, since what"
-            " goes on all the time slows all servers in turns equally: trust comparisons, not absolute speeds"
+            f"in {formatting.counted(len(blocks), 'block')} other programs were busy in most rounds; these count, since"
+            " what goes on all the time slows all servers in turns equally: trust comparisons, not absolute speeds"
         )
 
 
@@ -144,7 +144,7 @@ def _sentences(place: TurnsAt, named: bool) -> Iterator[str]:
     lost = f"; {place.lost} more {'was' if place.lost == 1 else 'were'} left out, for all of them" if place.lost else ""
     yield (
         f"{at}the servers of a block lived at once and took turns: {place.rounds - place.lost} rounds in"
-        f" {words.counted(place.blocks, 'block')}, each with a slice of every server{lost}"
+        f" {formatting.counted(place.blocks, 'block')}, each with a slice of every server{lost}"
     )
     turns = place.turns
     if turns is None:
@@ -193,7 +193,7 @@ def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
         parts.append(("within a slice: averaged", shares.residual))
     whole = sum(variance for _, variance in parts)
     rows = [
-        (source, _percent(sqrt(variance)), _percent(variance / whole) if whole > 0.0 else words.MISSING)
+        (source, _percent(sqrt(variance)), _percent(variance / whole) if whole > 0.0 else formatting.MISSING)
         for source, variance in parts
     ]
     title = "Where the noise of a slice comes from"
@@ -202,7 +202,7 @@ def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
         rows,
         f"{title}: {place.place}" if named and place.place else title,
         (
-            f"estimated from {words.counted(place.blocks, 'block')}; a share that came out negative is 0;"
+            f"estimated from {formatting.counted(place.blocks, 'block')}; a share that came out negative is 0;"
             " only more blocks narrow what the start of a server brings",
         ),
         whole=True,

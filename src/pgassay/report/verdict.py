@@ -14,7 +14,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
 from pgassay.design.stopping import family
-from pgassay.report import costs, curves, decide, power_cuts, regimes, words
+from pgassay.report import costs, curves, decide, formatting, power_cuts, regimes
 from pgassay.report.answer import joined, not_judged, phrase_of
 from pgassay.report.headline import changes
 from pgassay.report.json_values import effect_values
@@ -72,7 +72,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 def _curves(findings: "Findings") -> Iterator[Block]:
     study = findings.study
-    along = f"{words.capital(findings.primary.title)} along {', '.join(study.covariates)}"
+    along = f"{formatting.capital(findings.primary.title)} along {', '.join(study.covariates)}"
     subject = (
         f"{along}: one treatment, so there is a curve and nothing to compare;"
         f" each point was asked to ±{study.design.resolution * 100:.3g} %"
@@ -87,19 +87,19 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
     study, primary = findings.study, findings.primary
     none = f"less than ±{study.design.resolution * 100:.3g} % counts as no difference"
     yield Sentences(
-        (f"{words.capital(primary.title)}: each treatment against the baseline {findings.baseline}; {none}",)
+        (f"{formatting.capital(primary.title)}: each treatment against the baseline {findings.baseline}; {none}",)
     )
     rows = []
     for each in findings.verdicts:
         effect, kind, said = each.effect, each.verdict.kind, each.verdict.text
-        shown = "" if effect.refused else words.effect(effect, primary)
-        rows.append(VerdictRow(effect.place.name, shown, kind, said, words.counted(effect.blocks, "block")))
+        shown = "" if effect.refused else formatting.effect(effect, primary)
+        rows.append(VerdictRow(effect.place.name, shown, kind, said, formatting.counted(effect.blocks, "block")))
     yield Verdicts(rows)
     yield from response_blocks(findings)
     if findings.explanations:
         yield Sentences(costs.explained(findings), on=Surface.TERMINAL)  # a page has them before the costs
     elif findings.verdicts:
-        yield Sentences((words.NO_COST,))
+        yield Sentences((formatting.NO_COST,))
 
 
 def _basis(findings: "Findings") -> Iterator[str]:
@@ -130,10 +130,11 @@ def _regime(findings: "Findings") -> Iterator[str]:
     if findings.trials and not findings.imported:
         regime = findings.trials[-1].regime
         warmed = f", {findings.work.warmed}" if findings.work.warmed else ""
-        window, warmup = (words.duration(median_s(findings.trials, name)) for name in ("window_s", "warmup_s"))
+        window, warmup = (formatting.duration(median_s(findings.trials, name)) for name in ("window_s", "warmup_s"))
         length = "" if findings.counted else f"window {window} after a warm-up of {warmup}; "
         yield (
-            f"{length}cache: {regime.get('cache', words.MISSING)}{warmed}; data age: {regime.get('age', words.MISSING)}"
+            f"{length}cache: {regime.get('cache', formatting.MISSING)}{warmed};"
+            f" data age: {regime.get('age', formatting.MISSING)}"
         )
 
 
@@ -153,12 +154,12 @@ def _response_table(findings: "Findings", cell: Spot) -> Table:
         here = {each.effect.treatment: each for each in judged if each.effect.place.cell == cell}
         if any(each.effect.bounded for each in here.values()):
             cells = [
-                Cell(words.effect(each.effect, response), each.verdict.kind.value)
+                Cell(formatting.effect(each.effect, response), each.verdict.kind.value)
                 if (each := here.get(name)) and each.effect.bounded
-                else Cell(words.MISSING)
+                else Cell(formatting.MISSING)
                 for name in treatments
             ]
-            rows.append((words.capital(response.title), *cells))
+            rows.append((formatting.capital(response.title), *cells))
     place = f" at {cell.name}" if cell.name else ""
     return Table((f"against {findings.baseline}", *treatments), rows, f"Other responses{place} (secondary)")
 
@@ -218,7 +219,7 @@ def drawing(findings: "Findings") -> Drawing | None:
     for response, effects in every:
         shown = response.scale is Scale.RATIO or response.unit == "share"
         for effect in effects if shown else ():
-            name = words.capital(phrase_of(response).name)
+            name = formatting.capital(phrase_of(response).name)
             if row := forest_row(effect, name, response, findings.study.design.resolution):
                 rows.append({**row, "panel": effect.place.name})
     order = list(dict.fromkeys(row["label"] for row in rows))
@@ -236,8 +237,8 @@ def drawing(findings: "Findings") -> Drawing | None:
     return Drawing(
         f"What changed against {findings.baseline}",
         f"Point: estimate; bar: interval; grey: within ±{findings.study.design.resolution * 100:.3g} %, which counts as"
-        f" the same. {words.capital(findings.primary.title)} is the primary response, all others are secondary. A bar"
-        " that reaches the edge goes beyond it, and what is not known is not drawn.",
+        f" the same. {formatting.capital(findings.primary.title)} is the primary response, all others are secondary. A"
+        " bar that reaches the edge goes beyond it, and what is not known is not drawn.",
         forest(rows, order, title, colours, most=_REACH, field="panel", names=arms),
     )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pgassay.analysis.numbers import per_cent
 from pgassay.record import replayed
 from pgassay.record.values import TrialRecord
-from pgassay.report import drives, power_cuts, regimes, statements, turns, words
+from pgassay.report import drives, formatting, power_cuts, regimes, statements, turns
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, warnings
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
@@ -61,7 +61,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     )
     yield Sentences(why)
     kinds = Counter(trial.status for trial in trials)
-    counted = f"{words.counted(len(trials), 'trial')} in {words.counted(findings.blocks, 'block')}"
+    counted = f"{formatting.counted(len(trials), 'trial')} in {formatting.counted(findings.blocks, 'block')}"
     general = [", ".join((counted, *(f"{count} {kind}" for kind, count in kinds.items())))]
     lost = (*findings.discarded, *findings.outcomes)
     if not lost:
@@ -80,7 +80,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         ]
         table = Table(("trial", "treatment", "kind", "why"), rows, texts=True)
         yield replace(table, on=Surface.TERMINAL)
-        yield Folded(f"{words.counted(len(lost), 'trial')} discarded or failed", (table,))
+        yield Folded(f"{formatting.counted(len(lost), 'trial')} discarded or failed", (table,))
     compared = () if power_cuts.decide(findings) else findings.verdicts
     alike = grouped((each.effect for each in compared if each.effect.left_out), lambda each: "; ".join(each.left_out))
     said = (
@@ -160,8 +160,9 @@ def companions(trials: Sequence[TrialRecord]) -> str:
             lags.append(counted["lag_bytes"])
     if not sessions:
         return ""
-    by_treatment = ", ".join(f"{words.number(sum(each) / len(each))} with {name}" for name, each in active.items())
-    found = f"companions had {words.number(sum(sessions) / len(sessions))} sessions in a window, active: {by_treatment}"
+    by_treatment = ", ".join(f"{formatting.number(sum(each) / len(each))} with {name}" for name, each in active.items())
+    mean_sessions = formatting.number(sum(sessions) / len(sessions))
+    found = f"companions had {mean_sessions} sessions in a window, active: {by_treatment}"
     if any(sent):
         mean, most = format_size(round(sum(sent) / len(sent))), format_size(round(max(lags)))
         found += f"; standbys were sent {mean} of WAL in a window and were up to {most} behind"
@@ -178,7 +179,7 @@ def late_clock(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
     worst = [share for share in shares if share > IMPOSSIBLE_TOLD]
     if not worst:
         return ()
-    counted = f"in {len(worst)} of {words.counted(len(shares), 'trial')}, at worst {per_cent(max(worst), 2)}"
+    counted = f"in {len(worst)} of {formatting.counted(len(shares), 'trial')}, at worst {per_cent(max(worst), 2)}"
     return (
         f"the client's clock gave latencies of at most 5 µs, which no answer can have, {counted}: low quantiles and"
         " means of latency are too low; transactions per second are not affected",
@@ -206,7 +207,7 @@ def overloads(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
         behind = [tps for tps in each if tps < KEPT_UP_SHARE * offered]
         if behind:
             counted = f"in {len(behind)} of {len(each)} valid trials" if len(each) > 1 else "in its only valid trial"
-            rates = f"offered {words.number(offered)}/s, done {words.number(min(behind))}/s"
+            rates = f"offered {formatting.number(offered)}/s, done {formatting.number(min(behind))}/s"
             found.append(
                 f"the load fell behind its rate with {place} {counted}: {rates}: latencies are mostly schedule lag"
             )

@@ -21,19 +21,19 @@ from typing import Any, get_args
 
 import pytest
 
-from pgassay.bench.client import LOOPBACK
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, matches
-from pgassay.bench.load import Driver, Load, LoadOptions, Tools
-from pgassay.bench.options import factors_of
-from pgassay.bench.places import Listening
-from pgassay.bench.probe import Probe, Reader, Target
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Installation, Server
 from pgassay.errors import UsageError
 from pgassay.host.runner import SystemClock
 from pgassay.importing.files import READERS
 from pgassay.importing.reader import ForeignFile, Options, Reading
 from pgassay.importing.reader import Reader as FileReader
+from pgassay.interfaces.client import LOOPBACK
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, matches
+from pgassay.interfaces.load import Driver, Load, LoadOptions, Tools
+from pgassay.interfaces.options import factors_of
+from pgassay.interfaces.places import Listening
+from pgassay.interfaces.probe import Probe, Reader, Target
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Installation, Server
 from pgassay.load.references import LOOPBACK_ADDRESS
 from pgassay.probe.registry import PROBES, Probes
 from pgassay.report.contents import SECTIONS

@@ -13,17 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.errors import ClusterError, NotSettableError, QueryError, SettingError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening, Network, Version
-from pgassay.bench.server import READY_S
+from pgassay.interfaces.errors import ClusterError, NotSettableError, QueryError, SettingError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint, Listening, Network, Version
+from pgassay.interfaces.server import READY_S
 from pgassay.study.units import canonical
 
 SECOND_NS = 1_000_000_000
 
 
 class FakeClock:
-    """See `bench.running.Clock`; `advance` lets time pass, `jump` moves the wall clock as an administrator would."""
+    """See `interfaces.running.Clock`; `advance` lets time pass, `jump` moves the wall clock as administrators do."""
 
     def __init__(self, wall_ns: int = 1_700_000_000 * SECOND_NS, monotonic_ns: int = SECOND_NS) -> None:
         self._wall_ns = wall_ns
@@ -66,7 +66,7 @@ _POSTMASTER = ("shared_buffers", "huge_pages", "max_connections")
 
 
 class FakeServer:
-    """See `bench.server.Server`; `die` kills it as a crash would, `statements` holds all that were sent to it."""
+    """See `interfaces.server.Server`; `die` kills it as a crash would, `statements` holds all that were sent to it."""
 
     postmaster_pid = 2**22 + 1
 
@@ -216,7 +216,7 @@ KNOWN: Answers = {
 
 
 class FakeInstallation:
-    """See `bench.server.Installation`. `start_failures` are what the next starts die with."""
+    """See `interfaces.server.Installation`. `start_failures` are what the next starts die with."""
 
     found_by = "fake"
 

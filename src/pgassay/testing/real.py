@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.server import Server
 from pgassay.errors import PgassayError
 from pgassay.files import Directory
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.server import Server
 from pgassay.postgres import ownership
 from pgassay.postgres.find import VARIABLE, Finder
 from pgassay.postgres.installation import LocalInstallation

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import leftovers
 from pgassay.drive.block.daemon import RealDaemon
@@ -21,6 +19,8 @@ from pgassay.drive.block.kernel import LinuxKernel, detach_loop
 from pgassay.drive.options import DriveOptions, scaled_pages
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.drives import local_attacher
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from pgassay._core import FlashTrace, write_flash_trace
-from pgassay.bench.write_signature import SIGNATURE, WriteSignature
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.emulated import TRACE, AgeingResult, EmulatedAgeing, EmulatedVolume, traits
+from pgassay.interfaces.write_signature import SIGNATURE, WriteSignature
 
 
 class Volume:

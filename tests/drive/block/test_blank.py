@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.bench.errors import DriveError
 from pgassay.drive.block.device import EDGE_BYTES, STRETCHES, first_data, require_blank_or_ours
+from pgassay.interfaces.errors import DriveError
 from tests.fakes.runner import FakeRunner
 
 LARGE_BYTES = 1 << 40

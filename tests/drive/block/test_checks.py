@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DamagedError
-from pgassay.bench.store import Needs
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import DamagedError
+from pgassay.interfaces.store import Needs
 from tests.drive import places
 from tests.drive.test_daemon import PROGRAM
 from tests.fakes.block import FakeDaemon, FakeKernel

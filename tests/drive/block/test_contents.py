@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pgassay.bench.drive_counters import DATA
 from pgassay.drive.block.emulated import neutral
+from pgassay.interfaces.drive_counters import DATA
 from pgassay.probe.registry import Probes
 
 STATS: dict[str, Any] = {

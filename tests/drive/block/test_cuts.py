@@ -5,9 +5,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import CrashingDrive, CrashReport, CrashRequest, CrashState, PageInFlight
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.emulated import EmulatedVolume
@@ -16,6 +13,9 @@ from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import open_root
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import DamagedError, DriveError
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.store import CrashingDrive, CrashReport, CrashRequest, CrashState, PageInFlight
 from tests.fakes.block import FakeDaemon, FakeKernel
 
 REQUEST = CrashRequest("prefix", 7)

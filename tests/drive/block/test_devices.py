@@ -12,8 +12,6 @@ from typing import Any
 import pytest
 
 from pgassay._core import stored_bytes
-from pgassay.bench.errors import DriveError
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive import options
 from pgassay.drive.block import kernel
 from pgassay.drive.block.filesystems import Filesystem
@@ -23,6 +21,8 @@ from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.drives import local_attacher, owned
 from pgassay.study.drives import DriveKind
 from tests.drive.block import real

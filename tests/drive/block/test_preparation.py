@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.drive_counters import Counted
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Mount
 from pgassay.drive.block.preparation import (
     PATIENCE_S,
     RANDOM_BYTES,
@@ -23,6 +20,9 @@ from pgassay.drive.block.preparation import (
     prove_in,
     steady,
 )
+from pgassay.interfaces.drive_counters import Counted
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Mount
 from pgassay.study.drives import Role
 
 MIB = 1 << 20

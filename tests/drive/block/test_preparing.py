@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import DriveError
-from pgassay.bench.store import Needs
 from pgassay.drive import attacher
 from pgassay.drive.block import daemon, device, kernel
 from pgassay.drive.block.device import Preparation, Prepared, prepare, require_ours, state_of
@@ -20,6 +18,8 @@ from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.store import Needs
 from pgassay.lab.drives import local_attacher, owned
 from pgassay.study.drives import Role
 from tests.drive.block import real

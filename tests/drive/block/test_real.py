@@ -9,9 +9,6 @@ from unittest.mock import patch
 
 import pytest
 
-from pgassay.bench.drive_counters import DATA
-from pgassay.bench.errors import DriveError
-from pgassay.bench.factor import Readable
 from pgassay.copying import sync_filesystem
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import RealDaemon
@@ -20,6 +17,9 @@ from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.drive_counters import DATA
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.factor import Readable
 from pgassay.study.drives import STATE_BEFORE
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind

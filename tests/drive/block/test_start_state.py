@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.store import Trait
 from pgassay.drive.block.description import PRESETS
 from pgassay.drive.block.emulated import EmulatedVolume, state_of
+from pgassay.interfaces.store import Trait
 from pgassay.study.drives import STATE_BEFORE
 from tests.fakes.block import FakeControl, FakeDaemon, FakeKernel
 

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.places import MountEntry, parse_mountinfo
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import copy_image
@@ -19,6 +17,8 @@ from pgassay.drive.options import (
     timing_in_stats,
 )
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import DriveError, SpaceError
+from pgassay.interfaces.places import MountEntry, parse_mountinfo
 from tests.drive.places import on_fakes
 
 DUMPE2FS = """Filesystem volume name:   pgassay-ab12

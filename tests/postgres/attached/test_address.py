@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
-from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import ClusterError
+from pgassay.interfaces.places import Endpoint
 from pgassay.postgres.attached import attachment
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError, QueryError
-from pgassay.bench.places import Endpoint, Version
+from pgassay.interfaces.errors import BenchError, QueryError
+from pgassay.interfaces.places import Endpoint, Version
 from pgassay.postgres.attached.changes import MARK, PREFIX, AttachedLedger, Debt, ServerChanges, ledgers
 from pgassay.postgres.attached.facts import Facts
 from tests.fakes.staging import FakeStaging, Killed

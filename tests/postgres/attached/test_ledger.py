@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError, Lacking
-from pgassay.bench.places import Endpoint, Version
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError, Missing
+from pgassay.interfaces.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers, revive
 from pgassay.postgres.attached.clients import Client
@@ -119,9 +119,9 @@ def test_a_server_with_other_clients_is_free_for_the_next_lab(tmp_path: Path, mo
         f"{ours}.facts.others", lambda sql, companions: (Client(1, "app", "shop", "app", "client backend"),)
     )
     with pytest.raises(BenchError, match="has other clients"):
-        attach("service=staging", tmp_path, Lacking())
+        attach("service=staging", tmp_path, Missing())
     monkeypatch.setattr(f"{ours}.facts.others", lambda sql, companions: ())
-    attach("service=staging", tmp_path, Lacking()).close()
+    attach("service=staging", tmp_path, Missing()).close()
 
 
 @pytest.mark.parametrize(("started", "same"), [("7.5", True), ("8.5", False)])
@@ -137,13 +137,13 @@ def test_the_same_server_by_another_address_is_refused_and_a_copy_of_it_is_not(
     monkeypatch.setattr(f"{ours}.attachment.Session", Agreeing)
     monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: found)
     monkeypatch.setattr(f"{ours}.facts.others", lambda sql, companions: ())
-    first = attach("1", tmp_path, Lacking())
+    first = attach("1", tmp_path, Missing())
     try:
         monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: replace(found, started=started))
         if not same:
-            attach("2", tmp_path, Lacking(), besides=[first]).close()
+            attach("2", tmp_path, Missing(), besides=[first]).close()
             return
         with pytest.raises(UsageError, match=r"server B .* again \(system identifier 712\)"):
-            attach("2", tmp_path, Lacking(), called="server B of --server", besides=[first])
+            attach("2", tmp_path, Missing(), called="server B of --server", besides=[first])
     finally:
         first.close()

@@ -9,11 +9,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, Lacking, NotSettableError, SettingError
-from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError, Missing, NotSettableError, SettingError
+from pgassay.interfaces.places import Endpoint
 from pgassay.postgres.attached import attachment, facts, scopes
 from pgassay.postgres.attached.attachment import attach
 from pgassay.postgres.attached.clients import Client, Companions
@@ -175,14 +175,14 @@ def test_databases_stand_for_clusters_and_only_one_lab_is_attached(
     server: Staging, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = server.state()
-    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made = attach(server.dsn(), tmp_path, Missing(), {})
     with pytest.raises(BenchError, match="another pgassay is attached"):
-        attach(server.dsn(), tmp_path, Lacking(), {})
+        attach(server.dsn(), tmp_path, Missing(), {})
     with pytest.raises(BenchError, match="another pgassay is attached"):
-        attach(server.dsn(), tmp_path / "another", Lacking(), {})
-    lacking = Lacking(planned=True)
-    attach(server.dsn(database="app"), tmp_path / "third", lacking, {}, planned=True).sql.close()
-    assert "application_name pgassay" in lacking.messages[0]
+        attach(server.dsn(), tmp_path / "another", Missing(), {})
+    missing = Missing(planned=True)
+    attach(server.dsn(database="app"), tmp_path / "third", missing, {}, planned=True).sql.close()
+    assert "application_name pgassay" in missing.messages[0]
     bindir = real.installation().bindir
     installation = AttachedInstallation(bindir, made.sql, made.endpoint, made.facts, made.changes)
     drive = Databases(made.changes, None)  # type: ignore[arg-type]
@@ -209,7 +209,7 @@ def test_databases_stand_for_clusters_and_only_one_lab_is_attached(
 
 
 def test_another_server_at_the_same_address_is_left_alone(server: Staging, tmp_path: Path) -> None:
-    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made = attach(server.dsn(), tmp_path, Missing(), {})
     made.changes.create_database(made.changes.new_name())
     made.sql.close()
     made.ledger.release()
@@ -226,7 +226,7 @@ def test_another_server_at_the_same_address_is_left_alone(server: Staging, tmp_p
 
 
 def test_a_dead_server_stays_owed(server: Staging, tmp_path: Path) -> None:
-    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made = attach(server.dsn(), tmp_path, Missing(), {})
     made.changes.set_system({"max_wal_size": "9GB"})
     made.sql.close()
     made.ledger.release()
@@ -245,7 +245,7 @@ def test_a_standby_is_refused(server: Staging, tmp_path: Path, monkeypatch: pyte
     ask = facts.ask
     monkeypatch.setattr(facts, "ask", lambda sql: replace(ask(sql), standby=True))
     with pytest.raises(PgassayError, match="is a standby"):
-        attach(server.dsn(), tmp_path, Lacking(), {})
+        attach(server.dsn(), tmp_path, Missing(), {})
 
 
 def test_a_value_that_holds_only_where_we_are_connected_is_set_in_a_new_database(server: Staging) -> None:
@@ -263,7 +263,7 @@ def test_a_copy_of_the_users_database_has_its_data_and_settings_and_the_study_s_
     server: Staging, tmp_path: Path
 ) -> None:
     before = server.state()
-    made = attach(server.dsn(), tmp_path, Lacking(), {})
+    made = attach(server.dsn(), tmp_path, Missing(), {})
     installation = AttachedInstallation(real.installation().bindir, made.sql, made.endpoint, made.facts, made.changes)
     made.changes.require_copyable("app", made.endpoint.database)
     for name, said in (("nowhere", "has no database"), ("postgres", "while --server connects to it")):
@@ -277,7 +277,7 @@ def test_a_copy_of_the_users_database_has_its_data_and_settings_and_the_study_s_
         started.stop()
     made.close()
     assert server.state() == before
-    plain = attach(server.dsn("plain"), tmp_path, Lacking(), {})
+    plain = attach(server.dsn("plain"), tmp_path, Missing(), {})
     with pytest.raises(PgassayError, match='role "plain" may not copy'):
         plain.changes.require_copyable("app", plain.endpoint.database)
     plain.close()

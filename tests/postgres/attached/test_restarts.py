@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.bench.errors import BenchError
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.host.keeper import VARIABLE
+from pgassay.interfaces.errors import BenchError
 from pgassay.postgres.attached import restarts, scopes
 from pgassay.postgres.attached.restarts import RestartCommand
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.places import Account
 from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.interfaces.places import Account
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody

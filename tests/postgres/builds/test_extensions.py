@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.factor import Readable
 from pgassay.cli.postgres import builder
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Readable
 from pgassay.lab.places import Building
 from pgassay.postgres.builds.builder import missing_builds
 from pgassay.postgres.builds.errors import BuildError

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.factor import Readable
-from pgassay.bench.load import Tools
-from pgassay.bench.server import Server
 from pgassay.cli.postgres import builder
 from pgassay.errors import PgassayError
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.factor import Readable
+from pgassay.interfaces.load import Tools
+from pgassay.interfaces.server import Server
 from pgassay.lab.checks import code_of
 from pgassay.lab.places import Building
 from pgassay.load.pgbench.driver import PgbenchLoad

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError
+from pgassay.interfaces.errors import ClusterError
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import RelationFile
 

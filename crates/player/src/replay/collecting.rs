@@ -60,7 +60,7 @@ struct Session {
 }
 
 /// Why a call is not played.
-enum Lacking {
+enum Missing {
     Command,
     Parameters,
 }
@@ -117,8 +117,8 @@ impl Collected {
         };
         match added {
             Ok(()) => {}
-            Err(Lacking::Command) => self.left_out.commands += 1,
-            Err(Lacking::Parameters) => self.left_out.without_parameters += 1,
+            Err(Missing::Command) => self.left_out.commands += 1,
+            Err(Missing::Parameters) => self.left_out.without_parameters += 1,
         }
     }
 
@@ -198,7 +198,7 @@ impl Collected {
 
 impl Session {
     /// Keep a call, or say why it is left out.
-    fn add(&mut self, event: &Event, failed: bool) -> Result<(), Lacking> {
+    fn add(&mut self, event: &Event, failed: bool) -> Result<(), Missing> {
         let (mut normal, mut places) = (Vec::new(), Vec::new());
         normalize(&event.text, &mut normal, &mut places);
         let text = String::from_utf8_lossy(&event.text).into_owned();
@@ -212,10 +212,10 @@ impl Session {
             .max()
             .unwrap_or(0);
         if !is_played(&text) {
-            return Err(Lacking::Command);
+            return Err(Missing::Command);
         }
         if bound.len() < wanted {
-            return Err(Lacking::Parameters);
+            return Err(Missing::Parameters);
         }
         let value = |each: Option<Vec<u8>>| {
             each.map(|it| Value::Text(String::from_utf8_lossy(&it).into_owned()))

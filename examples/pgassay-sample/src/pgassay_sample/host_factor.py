@@ -7,10 +7,10 @@ Written before the server starts and given back after the trial, also when pgass
 import os
 from pathlib import Path
 
-from pgassay.bench.factor import Factor, Readable, Stage
-from pgassay.bench.hosting import Hosting
-from pgassay.bench.kinds import whole
-from pgassay.bench.server import Server
+from pgassay.interfaces.factor import Factor, Readable, Stage
+from pgassay.interfaces.hosting import Hosting
+from pgassay.interfaces.kinds import whole
+from pgassay.interfaces.server import Server
 from pgassay.study.levels import Level
 
 PATH = Path("/proc/sys/vm/swappiness")

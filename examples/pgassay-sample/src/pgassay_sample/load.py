@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import BenchError
-from pgassay.bench.factor import Stage
-from pgassay.bench.kinds import whole
-from pgassay.bench.load import BaseLoad, Driver, LoadOptions, LoadResult
-from pgassay.bench.options import option, rows_of
-from pgassay.bench.server import Server
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.kinds import whole
+from pgassay.interfaces.load import BaseLoad, Driver, LoadOptions, LoadResult
+from pgassay.interfaces.options import option, rows_of
+from pgassay.interfaces.server import Server
 from pgassay.study.responses import Better, Response
 from pgassay.study.scale_model import ModelSize
 

@@ -6,9 +6,9 @@ The counter is kept raw in the record, once a second; pgassay takes the differen
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.probe import FileReader, Probe, Reader, Target, per_transaction
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.probe import FileReader, Probe, Reader, Target, per_transaction
+from pgassay.interfaces.running import Clock
 
 SOURCE = "interrupts"
 METERS = {SOURCE: (Meter("interrupts", "count"),)}

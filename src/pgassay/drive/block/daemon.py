@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pgassay import children
-from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.places import MountEntry, mounts
-from pgassay.bench.proc import process_of
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
+from pgassay.interfaces.errors import DamagedError, DriveError
+from pgassay.interfaces.places import MountEntry, mounts
+from pgassay.interfaces.proc import process_of
 from pgassay.study.units import format_size
 
 PROGRAM = "pgassay-drive"

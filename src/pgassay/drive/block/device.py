@@ -16,11 +16,6 @@ from functools import partial
 from pathlib import Path
 
 from pgassay import copying, scratch
-from pgassay.bench.drive_counters import DATA, Counted, DriveCounters
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.running import Runner
-from pgassay.bench.store import Trait
 from pgassay.drive.block import daemon, filesystems
 from pgassay.drive.block.drive import OVERHEAD_SHARE
 from pgassay.drive.block.emulated import neutral
@@ -53,6 +48,11 @@ from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.drive_counters import DATA, Counted, DriveCounters
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.running import Runner
+from pgassay.interfaces.store import Trait
 from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
 
 _MARKED = f"mkfs.ext4 -L {filesystems.LABEL}-own {{}} marks it as one for pgassay"
@@ -160,7 +160,7 @@ TRIMMED_EACH_TRIAL = "told before each trial what its file system does not use"
 
 
 class DeviceDrive(DirectoryDrive):
-    """See `bench.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
+    """See `interfaces.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
 
     kind = DriveKind.DEVICE
     on: "MountedDevice"

@@ -15,10 +15,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pgassay import copying
-from pgassay.bench.drive_counters import DATA, DriveCounters
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import Account, Mount
-from pgassay.bench.store import Ageing, CrashRequest, CrashState, DriveOutline, Trait
 from pgassay.drive.block import filesystems, kernel
 from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
@@ -29,6 +25,10 @@ from pgassay.drive.root import refusals_in
 from pgassay.drive.sessions import not_ours, require_clean, require_name, require_stopped
 from pgassay.drive.snapshots import missing
 from pgassay.files import Directory
+from pgassay.interfaces.drive_counters import DATA, DriveCounters
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import Account, Mount
+from pgassay.interfaces.store import Ageing, CrashRequest, CrashState, DriveOutline, Trait
 
 _KEPT = "data"
 """What the cluster is called inside a snapshot."""
@@ -58,7 +58,7 @@ class StepTimes:
 
 @dataclass(eq=False)
 class BlockDrive:
-    """See `bench.store.Drive`. `_home` is ours alone; `_closing` gives back what was made for it."""
+    """See `interfaces.store.Drive`. `_home` is ours alone; `_closing` gives back what was made for it."""
 
     volume: Volume
     filesystem: Filesystem

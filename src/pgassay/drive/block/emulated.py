@@ -15,16 +15,16 @@ from typing import Any, ClassVar
 import msgspec
 
 from pgassay._core import DriveDescription
-from pgassay.bench.drive_counters import UNITS, Counted
-from pgassay.bench.errors import DriveError
-from pgassay.bench.store import CrashReport, CrashRequest, Trait
-from pgassay.bench.write_signature import SIGNATURE, of_trace
 from pgassay.drive import snapshots
 from pgassay.drive.block import daemon
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, Daemon
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 from pgassay.files import Directory
+from pgassay.interfaces.drive_counters import UNITS, Counted
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.store import CrashReport, CrashRequest, Trait
+from pgassay.interfaces.write_signature import SIGNATURE, of_trace
 from pgassay.study.drives import STATE_BEFORE
 
 _BLANK = "blank"

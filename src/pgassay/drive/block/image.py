@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import ClassVar
 
 from pgassay import copying
-from pgassay.bench.drive_counters import Counted
-from pgassay.bench.errors import SpaceError
-from pgassay.bench.places import Mount
-from pgassay.bench.store import Trait
 from pgassay.drive import snapshots
 from pgassay.drive.block import kernel
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import Root, remove_tree
 from pgassay.files import Directory
+from pgassay.interfaces.drive_counters import Counted
+from pgassay.interfaces.errors import SpaceError
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.store import Trait
 from pgassay.study.drives import DriveKind
 from pgassay.study.units import format_size
 

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay import children
-from pgassay.bench.errors import DamagedError, DriveError
-from pgassay.bench.places import MountEntry, holding, mounts, parse_mountinfo
-from pgassay.bench.running import Completed, Runner
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.errors import DamagedError, DriveError
+from pgassay.interfaces.places import MountEntry, holding, mounts, parse_mountinfo
+from pgassay.interfaces.running import Completed, Runner
 
 
 def mounts_below(place: Path) -> list[MountEntry]:

@@ -10,11 +10,11 @@ import shlex
 import stat
 from pathlib import Path
 
-from pgassay.bench.errors import DriveError
-from pgassay.bench.places import MountEntry
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import SocketControl
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.places import MountEntry
 
 _PING_S = 3.0
 _PATIENCE_S = 3.0

@@ -19,13 +19,13 @@ from statistics import fmean, linear_regression
 from types import TracebackType
 from typing import Self
 
-from pgassay.bench.drive_counters import Counted, DriveCounters, Trust
-from pgassay.bench.errors import BenchError, DriveError
-from pgassay.bench.places import Mount
-from pgassay.bench.running import Runner
 from pgassay.drive.block.filesystems import KINDS
 from pgassay.drive.block.kernel import command_failed, refusals_of
 from pgassay.errors import UsageError
+from pgassay.interfaces.drive_counters import Counted, DriveCounters, Trust
+from pgassay.interfaces.errors import BenchError, DriveError
+from pgassay.interfaces.places import Mount
+from pgassay.interfaces.running import Runner
 from pgassay.study.drives import Role
 from pgassay.study.units import format_size
 

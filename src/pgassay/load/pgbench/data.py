@@ -29,12 +29,12 @@ from mmap import ACCESS_READ, mmap
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.errors import LoadError
-from pgassay.bench.load import LedgerState
-from pgassay.bench.places import Endpoint
-from pgassay.bench.running import Completed, Runner
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.load import LedgerState
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.running import Completed, Runner
+from pgassay.interfaces.server import Server
 from pgassay.load.pgbench import options as command
 from pgassay.load.pgbench.options import BESIDE_FILLER, OWN_BYTES, ROWS_PER_SCALE, STORAGES, PgbenchOptions
 

@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
-from pgassay.bench.load import BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
-from pgassay.bench.server import Server
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
+from pgassay.interfaces.load import BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
+from pgassay.interfaces.server import Server
 from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
 from pgassay.load.pgbench import data, output

@@ -22,11 +22,11 @@ from itertools import pairwise
 from pathlib import Path
 
 from pgassay import untrusted
-from pgassay.bench.factor import IN_MEMORY, Stage, Turns
-from pgassay.bench.kinds import Change, Kind, choice, no_value, optional, whole
-from pgassay.bench.options import answer_to, option, rows_of
-from pgassay.bench.places import Endpoint
 from pgassay.errors import UsageError, did_you_mean
+from pgassay.interfaces.factor import IN_MEMORY, Stage, Turns
+from pgassay.interfaces.kinds import Change, Kind, choice, no_value, optional, whole
+from pgassay.interfaces.options import answer_to, option, rows_of
+from pgassay.interfaces.places import Endpoint
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions, join_list, kind, split_list
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_memory

@@ -27,10 +27,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
-from pgassay.bench.counters import Sample
-from pgassay.bench.errors import LoadError
-from pgassay.bench.load import Moment
-from pgassay.bench.running import Completed
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.load import Moment
+from pgassay.interfaces.running import Completed
 from pgassay.load import responses
 from pgassay.load import responses as shared
 from pgassay.load.options import JOBS

@@ -33,14 +33,14 @@ from typing import TypeVar
 import numpy as np
 
 from pgassay import children
-from pgassay.bench.errors import BenchError, LoadError
-from pgassay.bench.factor import Turns
-from pgassay.bench.kinds import PATH, choice, optional
-from pgassay.bench.load import BaseLoad, Driver, LoadResult
-from pgassay.bench.options import option
-from pgassay.bench.places import Endpoint
-from pgassay.bench.server import Server
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError, LoadError
+from pgassay.interfaces.factor import Turns
+from pgassay.interfaces.kinds import PATH, choice, optional
+from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
+from pgassay.interfaces.options import option
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
 from pgassay.load import bulk, program, responses, sysbench
 from pgassay.load import responses as shared
 from pgassay.load.bulk import (

@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError, ClusterError, Lacking, QueryError
-from pgassay.bench.places import VARIABLES, Endpoint
 from pgassay.errors import PgassayError, UsageError
+from pgassay.interfaces.errors import BenchError, ClusterError, Missing, QueryError
+from pgassay.interfaces.places import VARIABLES, Endpoint
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import (
     LOCK_KEY,
@@ -119,7 +119,7 @@ class Attachment:
 def attach(
     dsn: str,
     directory: Path,
-    lacking: Lacking,
+    missing: Missing,
     environment: Mapping[str, str] = os.environ,
     *,
     planned: bool = False,
@@ -130,7 +130,7 @@ def attach(
 ) -> Attachment:
     """Connect, put back what a killed lab owes, and refuse a server with clients that are no `companions`.
 
-    Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `lacking`.
+    Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `missing`.
     Without `restart` the server is never restarted, but for what a killed lab owes. `called` is its name in messages;
     it must not be one of those `besides`. Raises `PgassayError`.
     """
@@ -159,7 +159,7 @@ def attach(
             found = _take(sql, ledger, found)
             made = Attachment(endpoint, sql, found, ledger, made.changes)
         if not found.creates_databases:
-            lacking.name(
+            missing.name(
                 f"CREATEDB on {called}",
                 ClusterError(
                     f'role "{found.role}" of {called} may not create databases, and the load works in some of our own',
@@ -168,7 +168,7 @@ def attach(
             )
         others = facts.others(sql, companions=companions)
         if others:
-            lacking.name(f"other clients of {called}", other_clients(others, found.role, called))
+            missing.name(f"other clients of {called}", other_clients(others, found.role, called))
     except BaseException:
         sql.close()
         if ledger is not None:

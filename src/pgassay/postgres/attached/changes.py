@@ -21,11 +21,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, ClusterError, QueryError
-from pgassay.bench.places import Endpoint
 from pgassay.errors import PgassayError, UsageError
 from pgassay.files import Directory
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError, ClusterError, QueryError
+from pgassay.interfaces.places import Endpoint
 from pgassay.locks import LockedList
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import restarts, scopes

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, QueryError
-from pgassay.bench.places import Version
-from pgassay.bench.proc import process_of
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError, QueryError
+from pgassay.interfaces.places import Version
+from pgassay.interfaces.proc import process_of
 from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
 
 ONLY = "the server of --server"

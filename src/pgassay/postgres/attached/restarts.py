@@ -20,11 +20,11 @@ from tempfile import TemporaryFile
 from typing import IO
 
 from pgassay import children
-from pgassay.bench.errors import BenchError
-from pgassay.bench.places import Endpoint
-from pgassay.bench.proc import process_of
 from pgassay.errors import UsageError
 from pgassay.files import Directory
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.proc import process_of
 from pgassay.outgoing import visible
 from pgassay.postgres.settings import quoted
 

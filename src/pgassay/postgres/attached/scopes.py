@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError, NotSettableError, QueryError, SettingError
 from pgassay.errors import UsageError
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError, NotSettableError, QueryError, SettingError
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
 from pgassay.study.units import parse_boolean

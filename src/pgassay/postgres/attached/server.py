@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.errors import DriveError, QueryError, SettingError
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening, Mount, Version
-from pgassay.bench.server import READY_S, Server
-from pgassay.bench.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.errors import UsageError
+from pgassay.interfaces.drive_counters import DriveCounters
+from pgassay.interfaces.errors import DriveError, QueryError, SettingError
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint, Listening, Mount, Version
+from pgassay.interfaces.server import READY_S, Server
+from pgassay.interfaces.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.changes import ServerChanges
@@ -102,7 +102,7 @@ FOUND_BY = "attached"
 
 
 class AttachedServer:
-    """One database with its settings in force; implements `bench.server.Server`."""
+    """One database with its settings in force; implements `interfaces.server.Server`."""
 
     def __init__(self, endpoint: Endpoint, facts: Facts, changes: ServerChanges) -> None:
         self.endpoint = self.client_endpoint = endpoint
@@ -152,7 +152,7 @@ class AttachedServer:
 
 @dataclass(frozen=True)
 class AttachedInstallation:
-    """The user's server, with the client programs of this machine; implements `bench.server.Installation`.
+    """The user's server, with the client programs of this machine; implements `interfaces.server.Installation`.
 
     A directory stands for a database of its name.
     """

@@ -8,9 +8,9 @@ counted on a standby, where we are not connected.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.errors import BenchError, QueryError
-from pgassay.bench.running import Clock
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.errors import BenchError, QueryError
+from pgassay.interfaces.running import Clock
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.clients import STANDBY, Client, Companions
 from pgassay.postgres.attached.facts import Sql
@@ -76,7 +76,7 @@ _LOOKS = ("looks", "session_looks", "active_looks")
 
 @dataclass
 class Watch:
-    """Looks once a second at companions, strangers and slots; implements `bench.probe.Reader`."""
+    """Looks once a second at companions, strangers and slots; implements `interfaces.probe.Reader`."""
 
     sql: Session
     """Of its own, in a database of ours: for the first session it would be another client."""
@@ -106,7 +106,7 @@ class Watch:
     _lag: float = 0.0
 
     def read(self) -> tuple[Reading, ...]:
-        """See `bench.probe.Reader`. Where a slot holds back too much WAL the load's sessions are ended."""
+        """See `interfaces.probe.Reader`. Where a slot holds back too much WAL the load's sessions are ended."""
         values: dict[str, float | None] = dict.fromkeys(meter.name for meter in self.meters[SOURCE])
         try:
             there = facts.others(self.sql, self.ours(), patience_s=0.0)

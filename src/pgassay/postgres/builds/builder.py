@@ -20,11 +20,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from pgassay.bench.places import Account
-from pgassay.bench.running import Clock, Runner
 from pgassay.copying import copy_into
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
+from pgassay.interfaces.places import Account
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres import ownership
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
 from pgassay.postgres.builds.commits import commit_of, export, has_file

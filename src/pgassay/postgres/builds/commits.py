@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import scratch, untrusted
-from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
+from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.errors import BuildError, no_such_source
 

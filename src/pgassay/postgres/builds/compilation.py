@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay import children
-from pgassay.bench import versions
-from pgassay.bench.errors import BenchError
-from pgassay.bench.running import Clock, Runner
+from pgassay.interfaces import versions
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres.builds.errors import BuildError, failed
 from pgassay.postgres.builds.recipe import Recipe
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from pgassay.bench.errors import BenchError
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError
 
 ROOM = "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE"
 

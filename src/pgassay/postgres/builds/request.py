@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
-from pgassay.bench.factor import IN_MEMORY, Readable, Stage
-from pgassay.bench.kinds import Kind
-from pgassay.bench.options import Options, ReadBack, option
-from pgassay.bench.server import Server
+from pgassay.interfaces.factor import IN_MEMORY, Readable, Stage
+from pgassay.interfaces.kinds import Kind
+from pgassay.interfaces.options import Options, ReadBack, option
+from pgassay.interfaces.server import Server
 from pgassay.postgres.builds import cache, recipe
 from pgassay.postgres.builds.errors import BuildError
 from pgassay.postgres.builds.recipe import Spec, parse_extension, parse_spec

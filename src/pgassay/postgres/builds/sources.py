@@ -23,9 +23,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.running import Completed, Runner
 from pgassay.errors import UsageError
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import export, git, refused_name

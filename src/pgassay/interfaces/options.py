@@ -38,9 +38,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, cast
 
-from pgassay.bench.factor import Factor, Readable, SetupDraft, Stage, Turns
-from pgassay.bench.kinds import NONE, Change, Kind
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, Turns
+from pgassay.interfaces.kinds import NONE, Change, Kind
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.server import Server
-from pgassay.bench.slices import LatencyHistogram, SlicePlayer
 from pgassay.errors import UsageError
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.server import Server
+from pgassay.interfaces.slices import LatencyHistogram, SlicePlayer
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, check
 from pgassay.testing import real
 from pgassay.testing.fakes import FakeClock

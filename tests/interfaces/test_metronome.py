@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import LoadError
-from pgassay.bench.slices import Beat, Metronome
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.errors import LoadError
+from pgassay.interfaces.slices import Beat, Metronome
 from pgassay.load.player import LocalMetronome
 from pgassay.testing import real
 from pgassay.testing.fakes import FakeClock

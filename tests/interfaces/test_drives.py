@@ -1,4 +1,4 @@
-"""The contract of `bench.store.Drive`: what every kind of drive and the fake promise the lab.
+"""The contract of `interfaces.store.Drive`: what every kind of drive and the fake promise the lab.
 
 Image and emulated drives stand here on a fake kernel; tests/drive/block/test_real.py runs the same contract with real
 loop devices and mounts.
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import DriveError, SpaceError
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.errors import DriveError, SpaceError
+from pgassay.interfaces.store import Drive, Needs
 from tests.drive.places import attacher, on_fakes
 from tests.fakes.drive import FakeDrive
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from pgassay.bench.hosting import ANYWHERE, Placement
+from pgassay.interfaces.hosting import ANYWHERE, Placement
 
 PRINTED_BYTES_MAX = 256 << 20
 """A text that a program prints is read whole. One without end would fill the memory, or the drive of the record."""
@@ -114,7 +114,7 @@ class Runner(Starter, Protocol):
         """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
 
         It reads `input_text` or `input_file`, which we open; what it prints is in the outcome, or in the file `stdout`,
-        which we open, too. `files` as in `start`. A program that is not installed raises `bench.errors.BenchError`.
+        which we open, too. `files` as in `start`. A program that is not installed raises `BenchError`.
         """
 
 

@@ -5,7 +5,7 @@ Sources: the release notes' "Migration" sections and the manual of each version.
 
 import re
 
-from pgassay.bench.places import Version
+from pgassay.interfaces.places import Version
 
 OLDEST = 13
 TOLERATED = 19

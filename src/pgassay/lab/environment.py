@@ -1,4 +1,4 @@
-"""Everything from outside that a run touches, by interface: the lab is handed one `Site` and knows nothing else.
+"""Everything from outside that a run touches, by interface: the lab is handed one `Environment` and knows nothing else.
 
 The real one is assembled by `workbench`; tests hand in fakes and simulate whole runs.
 """
@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pgassay.bench.client import ClientHost
-from pgassay.bench.counters import Meter, Reading, Sample
-from pgassay.bench.errors import Lacking
-from pgassay.bench.hosting import HostChanges
-from pgassay.bench.instrument import Instrument
-from pgassay.bench.load import Load, LoadOptions, ReferenceMeasurement
-from pgassay.bench.places import UserFiles
-from pgassay.bench.probe import Reader
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Installation, Server
-from pgassay.bench.slices import Metronome
-from pgassay.bench.store import Drive, Needs
 from pgassay.drive.options import DriveOptions
+from pgassay.interfaces.client import ClientHost
+from pgassay.interfaces.counters import Meter, Reading, Sample
+from pgassay.interfaces.errors import Missing
+from pgassay.interfaces.hosting import HostChanges
+from pgassay.interfaces.instrument import Instrument
+from pgassay.interfaces.load import Load, LoadOptions, ReferenceMeasurement
+from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Installation, Server
+from pgassay.interfaces.slices import Metronome
+from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import PREPARING
 from pgassay.postgres.builds.request import BuildRequest
@@ -95,7 +95,7 @@ class ServerAccess:
 
 
 @dataclass(frozen=True)
-class Site:
+class Environment:
     clock: Clock
     drive: Attach
     """The drives that these options ask for, as one; attached once and given back with the workbench."""
@@ -131,13 +131,13 @@ class Site:
     """A trial is invalid if other programs use more than this share of the CPU; 1 on a machine known to be busy."""
     metronome: Callable[[Path], Metronome] | None = None
     """Measures the machine between the slices of servers that take turns, and the device of the directory."""
-    lacking: Lacking = field(default_factory=Lacking)
+    missing: Missing = field(default_factory=Missing)
     """Gets what this machine lacks for the study: it refuses a run, and gathers it for a plan."""
     server: ServerAccess = field(default_factory=ServerAccess)
     """What the lab may do by itself on the servers."""
-    sets: Mapping[str, Mapping[str, "Site"]] = field(default_factory=dict)
-    """Of servers of the user's that are compared, the site of each by its level of `postgres.server`: a set has one of
-    each level, and blocks go to the sets in turn. Empty where nothing but levels differs between arms."""
+    sets: Mapping[str, Mapping[str, "Environment"]] = field(default_factory=dict)
+    """Of servers of the user's that are compared, the environment of each by its level of `postgres.server`: a set has
+    one of each level, and blocks go to the sets in turn. Empty where nothing but levels differs between arms."""
     ahead: Callable[[], Attach] | None = None
     """Attaches drives as a plan sees them, before a device is written over (`preflight.foresee`); None for plans."""
     files: UserFiles = field(default_factory=UserFiles)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.places import Mount
+from pgassay.interfaces.drive_counters import DriveCounters
+from pgassay.interfaces.places import Mount
 
 DATABASES = "databases"
 """The kind of a drive whose clones are databases of one server that is not ours."""

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import ClusterError, QueryError, SettingError
-from pgassay.bench.server import Installation, Server
+from pgassay.interfaces.errors import ClusterError, QueryError, SettingError
+from pgassay.interfaces.server import Installation, Server
 from pgassay.postgres import ownership
 from pgassay.probe.procfs import children_of
 from pgassay.testing import real

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from pgassay import children
-from pgassay.bench.hosting import Placement
-from pgassay.bench.instrument import BACKEND, Executed, Instrument
 from pgassay.count.valgrind import Valgrind
 from pgassay.host import accounts
+from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.instrument import BACKEND, Executed, Instrument
 from pgassay.postgres import ownership, processes
 from pgassay.testing import real
 from tests.fakes.instrument import FakeInstrument

@@ -4,10 +4,10 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from pgassay.bench.factor import SetupDraft, Stage
-from pgassay.bench.kinds import SWITCH, Kind, choice, optional, seconds, size, whole
-from pgassay.bench.options import Options, factors_of, group, option
 from pgassay.errors import UsageError
+from pgassay.interfaces.factor import SetupDraft, Stage
+from pgassay.interfaces.kinds import SWITCH, Kind, choice, optional, seconds, size, whole
+from pgassay.interfaces.options import Options, factors_of, group, option
 
 
 @dataclass(frozen=True, kw_only=True)

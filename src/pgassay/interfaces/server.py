@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from pgassay.bench.hosting import ANYWHERE, Placement
-from pgassay.bench.places import Endpoint, Listening, Version
+from pgassay.interfaces.hosting import ANYWHERE, Placement
+from pgassay.interfaces.places import Endpoint, Listening, Version
 
 READY_S = 300.0
 """Long enough for crash recovery on a slow drive; a server that fails says so at once."""
@@ -38,7 +38,7 @@ class Server(Protocol):
         """Where it was started: its CPUs, control groups and NUMA nodes."""
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """Rows of one statement, on a connection kept for us (autocommit); raises `bench.errors.QueryError`."""
+        """Rows of one statement, on a connection kept for us (autocommit); raises `interfaces.errors.QueryError`."""
 
     def execute(self, sql: str) -> None:
         """One statement without a result (VACUUM, CHECKPOINT, ALTER …)."""
@@ -84,7 +84,7 @@ class Installation(Protocol):
         """How it was found, in a word for the record (`named`, `pg_config`, `distribution`, `embedded` …)."""
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
-        """initdb into `directory`, with our marker; raises `bench.errors.ClusterError`."""
+        """initdb into `directory`, with our marker; raises `interfaces.errors.ClusterError`."""
 
     def start(
         self,
@@ -96,7 +96,7 @@ class Installation(Protocol):
         listening: Listening | None = None,
         crashed: Path | None = None,
     ) -> Server:
-        """Write `settings` (GUC to value) and start; raises `bench.errors.ClusterError` with the server's own words.
+        """Write `settings` (GUC to value) and start; raises `ClusterError` with the server's own words.
 
         It is a `StartTimeoutError`, and the server is ended, where crash recovery takes longer than `ready_s`. The
         whole server, none of its clients, runs where `placement` says. With `listening` a load's program reaches it
@@ -105,10 +105,10 @@ class Installation(Protocol):
         """
 
     def require_network(self) -> None:
-        """Raise `bench.errors.BenchError` where its servers cannot speak TLS: known before any is started."""
+        """Raise `interfaces.errors.BenchError` where its servers cannot speak TLS: known before any is started."""
 
     def check_settings(self, values: Mapping[str, str]) -> None:
         """Raise before anything runs for a setting that is unknown, refused or ours; `SettingError` or `UsageError`."""
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
-        """What `postgres -C name` says for these settings, without starting; raises `bench.errors.SettingError`."""
+        """What `postgres -C name` says for these settings, without starting; raises `SettingError`."""

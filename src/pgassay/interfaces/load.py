@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from pgassay import children
-from pgassay.bench.client import HERE, PlayerHost
-from pgassay.bench.counters import Sample
-from pgassay.bench.factor import Turns
-from pgassay.bench.kinds import SWITCH, choice, seconds
-from pgassay.bench.options import OptionFactor, Options, factors_of, option
-from pgassay.bench.running import Clock, Elsewhere, Runner, Starter
-from pgassay.bench.server import READY_S, Server
-from pgassay.bench.slices import SlicePlayer
 from pgassay.errors import UsageError
+from pgassay.interfaces.client import HERE, PlayerHost
+from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.factor import Turns
+from pgassay.interfaces.kinds import SWITCH, choice, seconds
+from pgassay.interfaces.options import OptionFactor, Options, factors_of, option
+from pgassay.interfaces.running import Clock, Elsewhere, Runner, Starter
+from pgassay.interfaces.server import READY_S, Server
+from pgassay.interfaces.slices import SlicePlayer
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.bench.errors import BenchError
-from pgassay.bench.running import Runner
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
+from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.running import Runner
 from tests.fakes.runner import FakeRunner
 
 

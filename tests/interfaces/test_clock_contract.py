@@ -2,8 +2,8 @@
 
 import pytest
 
-from pgassay.bench.running import Clock
 from pgassay.host.runner import SystemClock
+from pgassay.interfaces.running import Clock
 from pgassay.testing.fakes import FakeClock
 
 

@@ -12,13 +12,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.bench.hosting import Hosting
-from pgassay.bench.server import Server
+from pgassay.interfaces.hosting import Hosting
+from pgassay.interfaces.server import Server
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 
 if TYPE_CHECKING:
-    from pgassay.bench.load import LoadResult
+    from pgassay.interfaces.load import LoadResult
 
 
 class Stage(StrEnum):

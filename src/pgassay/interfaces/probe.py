@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pgassay.bench.counters import Meter, Reading
-from pgassay.bench.drive_counters import DriveCounters
-from pgassay.bench.running import Clock
-from pgassay.bench.server import Server
+from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.drive_counters import DriveCounters
+from pgassay.interfaces.running import Clock
+from pgassay.interfaces.server import Server
 from pgassay.study.responses import Better, Response, Scale
 
 Differences = Mapping[str, float | None]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from pgassay._core import FlashTrace, write_flash_trace
-from pgassay.bench import write_signature
-from pgassay.bench.write_signature import WriteSignature, of_requests, of_trace
+from pgassay.interfaces import write_signature
+from pgassay.interfaces.write_signature import WriteSignature, of_requests, of_trace
 
 DRIVE_BLOCKS = 8192
 

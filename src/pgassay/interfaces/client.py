@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Protocol
 
-from pgassay.bench.hosting import Placement
-from pgassay.bench.places import Endpoint, Listening
-from pgassay.bench.running import Dialogue, Starter
+from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.places import Endpoint, Listening
+from pgassay.interfaces.running import Dialogue, Starter
 from pgassay.study.responses import Better, Response, Scale
 
 HERE, LOOPBACK = "here", "loopback"
@@ -101,4 +101,4 @@ class ClientHost(Protocol):
         """Wait until it is there, for a while; raises `PgassayError` where it is not."""
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
-        """The way from there to this server; raises `bench.errors.BenchError` where it does not answer."""
+        """The way from there to this server; raises `interfaces.errors.BenchError` where it does not answer."""

@@ -74,7 +74,7 @@ class SpaceError(DriveError):
 
 
 @dataclass
-class Lacking:
+class Missing:
     """What this machine lacks for a study: a run is refused for the first of it, a plan (`planned`) names all of it.
 
     A published study asks for terabytes and for hundreds of gigabytes of memory. What it would take has to be known

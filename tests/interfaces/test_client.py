@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.bench.client import CLOCK_ERROR, CLOCK_OFFSET, RESPONSES, ROUND_TRIP, SHORTEST, ClockExchange, NetworkPath
+from pgassay.interfaces.client import (
+    CLOCK_ERROR,
+    CLOCK_OFFSET,
+    RESPONSES,
+    ROUND_TRIP,
+    SHORTEST,
+    ClockExchange,
+    NetworkPath,
+)
 
 TRIPS = st.integers(0, 10**9)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.values import LevelRecord
-from pgassay.report import words
+from pgassay.report import formatting
 from pgassay.report.adoption import adopted_by, advice
 from pgassay.report.provenance import facts
 from pgassay.study.levels import Combination, Level
@@ -21,65 +21,65 @@ from pgassay.testing.planted import make_run
                          (None, "–"), (nan, "–"), (inf, "–")],
 )  # fmt: skip
 def test_numbers(value: float | None, shown: str) -> None:
-    assert words.number(value) == shown
+    assert formatting.number(value) == shown
 
 
 def test_shares_and_bytes_by_their_unit() -> None:
-    assert words.quantity(0.123, Response("x", "x", "share", Better.HIGHER)) == "12.3 %"
+    assert formatting.quantity(0.123, Response("x", "x", "share", Better.HIGHER)) == "12.3 %"
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
-    assert words.quantity(52428800, bytes_) == "50.0 MB"
-    assert words.quantity(10300, bytes_) == "10.1 kB"
-    assert words.quantity(7312, bytes_) == "7,310"
-    assert words.size(3 << 30) == "3.00 GB"
+    assert formatting.quantity(52428800, bytes_) == "50.0 MB"
+    assert formatting.quantity(10300, bytes_) == "10.1 kB"
+    assert formatting.quantity(7312, bytes_) == "7,310"
+    assert formatting.size(3 << 30) == "3.00 GB"
 
 
 def test_bytes_beside_each_other_have_one_unit() -> None:
     """A table had an average of 10,100 and a greatest value of 10.0 kB, which reads as less."""
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
-    assert words.quantities([10100.0, 9910.0, 10250.0], bytes_) == ["9.86 kB", "9.68 kB", "10.0 kB"]
-    assert words.quantities([7312.0, None, 3.0, nan, inf], bytes_) == ["7,310", "–", "3.00", "–", "–"]
-    assert words.quantities([52428800.0, 20480.0, 0.0], bytes_) == ["50.0 MB", "20.0 kB", "0"]
-    assert words.quantities([10300.0, 1440.0], bytes_) == ["10.1 kB", "1.41 kB"], "the deviation, too"
-    assert words.quantities([None], bytes_) == ["–"]
-    assert words.value_interval(10100.0, 9910.0, 10250.0, bytes_) == "9.86 kB [9.68 kB, 10.0 kB]"
-    assert words.quantities([0.5, 20480.0], Response("x", "x", "ms", Better.LOWER)) == ["0.5", "20,500"]
+    assert formatting.quantities([10100.0, 9910.0, 10250.0], bytes_) == ["9.86 kB", "9.68 kB", "10.0 kB"]
+    assert formatting.quantities([7312.0, None, 3.0, nan, inf], bytes_) == ["7,310", "–", "3.00", "–", "–"]
+    assert formatting.quantities([52428800.0, 20480.0, 0.0], bytes_) == ["50.0 MB", "20.0 kB", "0"]
+    assert formatting.quantities([10300.0, 1440.0], bytes_) == ["10.1 kB", "1.41 kB"], "the deviation, too"
+    assert formatting.quantities([None], bytes_) == ["–"]
+    assert formatting.value_interval(10100.0, 9910.0, 10250.0, bytes_) == "9.86 kB [9.68 kB, 10.0 kB]"
+    assert formatting.quantities([0.5, 20480.0], Response("x", "x", "ms", Better.LOWER)) == ["0.5", "20,500"]
 
 
 @pytest.mark.parametrize(
     ("unit", "shown"), [("us", "µs"), ("share", ""), ("count", ""), ("bytes", "bytes"), ("ms", "ms")]
 )
 def test_units_as_people_write_them(unit: str, shown: str) -> None:
-    assert words.unit(Response("x", "x", unit, Better.LOWER)) == shown
+    assert formatting.unit(Response("x", "x", unit, Better.LOWER)) == shown
 
 
 def test_an_interval_that_tells_nothing_is_not_shown() -> None:
     of = Response("x", "x", "us", Better.LOWER)
-    assert words.interval(1.2, 0.05, 6.0, Scale.RATIO, of) == "+20.0 % [not known]"
-    assert words.interval(4.0, 0.0, 50.0, Scale.RATIO, of) == "×4.00 [not known]"
-    assert words.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.5, ×40.0]"
+    assert formatting.interval(1.2, 0.05, 6.0, Scale.RATIO, of) == "+20.0 % [not known]"
+    assert formatting.interval(4.0, 0.0, 50.0, Scale.RATIO, of) == "×4.00 [not known]"
+    assert formatting.interval(1.2, 0.5, 40.0, Scale.RATIO, of) == "×1.20 [×0.5, ×40.0]"
 
 
 def test_nothing_has_no_sign_and_a_hundred_no_decimals() -> None:
     ms = Response("x", "x", "ms", Better.LOWER)
-    assert words.interval(1.0, 0.9962, 1.00004, Scale.RATIO, ms) == "0.0 % [-0.4, +0.004]"
-    assert words.interval(1.009, 0.355, 2.866, Scale.RATIO, ms) == "+0.9 % [-64.5, +187]"
+    assert formatting.interval(1.0, 0.9962, 1.00004, Scale.RATIO, ms) == "0.0 % [-0.4, +0.004]"
+    assert formatting.interval(1.009, 0.355, 2.866, Scale.RATIO, ms) == "+0.9 % [-64.5, +187]"
 
 
 def test_axes_of_bytes_are_in_the_table_s_units() -> None:
     bytes_ = Response("x", "x", "bytes", Better.LOWER)
-    assert words.scale_of([52428800.0, 3.0], bytes_) == (1048576.0, "MB")
-    assert words.scale_of([20480.0], bytes_) == (1024.0, "kB")
-    assert words.scale_of([900.0], bytes_) == (1.0, "bytes")
-    assert words.scale_of([52428800.0], Response("x", "x", "us", Better.LOWER)) == (1.0, "µs")
+    assert formatting.scale_of([52428800.0, 3.0], bytes_) == (1048576.0, "MB")
+    assert formatting.scale_of([20480.0], bytes_) == (1024.0, "kB")
+    assert formatting.scale_of([900.0], bytes_) == (1.0, "bytes")
+    assert formatting.scale_of([52428800.0], Response("x", "x", "us", Better.LOWER)) == (1.0, "µs")
 
 
 def test_one_has_no_plural() -> None:
-    assert [words.counted(count, "block") for count in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
+    assert [formatting.counted(count, "block") for count in (0, 1, 2)] == ["0 blocks", "1 block", "2 blocks"]
 
 
 @pytest.mark.parametrize(("seconds", "shown"), [(9, "9 s"), (90, "1 min 30 s"), (600, "10 min"), (7260, "2 h 1 min")])
 def test_durations(seconds: float, shown: str) -> None:
-    assert words.duration(seconds) == shown
+    assert formatting.duration(seconds) == shown
 
 
 def test_advice_names_the_step_and_its_risk() -> None:
@@ -126,7 +126,7 @@ def test_facts_become_rows() -> None:
     ],
 )
 def test_a_sentence_begins_with_a_capital_unless_with_a_name(text: str, shown: str) -> None:
-    assert words.sentence(text) == shown
+    assert formatting.sentence(text) == shown
 
 
 def test_a_factor_of_the_host_says_itself_how_it_is_adopted() -> None:
@@ -137,5 +137,5 @@ def test_a_factor_of_the_host_says_itself_how_it_is_adopted() -> None:
 
 def test_an_interval_that_leaves_out_no_effect_is_shown_however_wide() -> None:
     of = Response("x", "x", "us", Better.LOWER)
-    assert words.interval(0.05, 0.001, 0.9, Scale.RATIO, of) == "-95.0 % [-99.9, -10.0]"
-    assert words.interval(50.0, 3.0, 1041.6, Scale.RATIO, of) == "×50.0 [×3.00, ×1,040]"
+    assert formatting.interval(0.05, 0.001, 0.9, Scale.RATIO, of) == "-95.0 % [-99.9, -10.0]"
+    assert formatting.interval(50.0, 3.0, 1041.6, Scale.RATIO, of) == "×50.0 [×3.00, ×1,040]"
