@@ -22,7 +22,7 @@ pytestmark = [
 
 
 @pytest.mark.parametrize(
-    ("flash", "codec", "missing", "compressed_to", "share"),
+    ("flash", "codec", "lacking", "compressed_to", "share"),
     [
         ({"kind": "page-mapped", "pages_per_block": 256, "over_provisioning": 0.07}, "none", 0, 0.5, 0.5),
         # The host has written nothing to it, so its snapshots lack the places of contents.
