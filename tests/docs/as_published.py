@@ -143,7 +143,7 @@ def plans(of: Sequence[Planned]) -> list[str]:
 
 
 def _without_place(said: str) -> str:
-    """What is lacking, without the directory of the planning machine and what is free there."""
+    """What is missing, without the directory of the planning machine and what is free there."""
     return said.rpartition(", ")[2] if said.startswith('"') else said
 
 

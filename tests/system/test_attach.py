@@ -178,7 +178,7 @@ def test_a_server_with_other_clients_is_refused_and_they_are_named(
         assert f"other clients: pid {pid}, application_name the owner's own, database app" in capsys.readouterr().err
         assert main([*words(journey, server, "--dry-run")]) == 1, "a dry run that lacks something"
         said = capsys.readouterr().out
-        assert "lacking     the server of --server has other clients" in said
+        assert "missing     the server of --server has other clients" in said
         assert """add: --companion 'application_name=the owner'"'"'s own'""" in said, "our own role is never proposed"
         declared = ("--companion", "application_name=the owner's own")
         assert main([*words(journey, server, "--dry-run", *declared)]) == 0

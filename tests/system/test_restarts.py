@@ -290,7 +290,7 @@ def test_the_restart_of_a_killed_lab_is_waited_for(
         (("--set", "server.wal_level=logical"), "wal_level is not changed on a server that is not ours"),
         (("--set", "server.port=1"), '"port" cannot be a factor'),
         (("--set", "server.shared_buffers=12kB"), "shared_buffers"),
-        (("--set", "load.clients=70"), "the server lets an ordinary role have 57"),
+        (("--set", "load.clients=70"), "the server of --server lets an ordinary role have 57"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_changed(
