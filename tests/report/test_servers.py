@@ -94,6 +94,7 @@ def path(trip_us: float, latency_ms: float | None, trips: float = 5.0) -> Networ
     [
         (path(500.0, 14.0), "2.00 ms of a transaction, 50.0 % of the 4.00 ms by which its mean latency differs"),
         (path(500.0, 11.0), "2.00 ms of a transaction, more than the 1.00 ms by which its mean latency differs"),
+        (path(99.0, 30.0), "less than 1.0 % of the 20.0 ms by which its mean latency differs"),
         (path(500.0, 8.0), "the server that is further away is the faster one"),
         (path(500.0, None), "how many a transaction makes is not known"),
     ],

@@ -20,6 +20,9 @@ _NUMBERS = {2: "two", 3: "three", 4: "four"}
 _ENOUGH = 3
 """Of a kind: two show that instances differ, and next to nothing of how far."""
 
+_NEGLIGIBLE_SHARE = 0.01
+"""Round trips on one machine differ by chance: so little says nothing of which server is further away."""
+
 
 def _of_each(findings: "Findings") -> tuple[int, int]:
     """How many kinds were compared, and by how many instances of each; zeros where no servers were."""
@@ -75,6 +78,8 @@ def _way(first: NetworkPath, other: NetworkPath) -> str:
     apart_ms, slower_ms = latency_ms[1] * shares[1] - latency_ms[0] * shares[0], latency_ms[1] - latency_ms[0]
     said += f": {formatting.number(abs(apart_ms))} ms of a transaction"
     differs = f"the {formatting.number(abs(slower_ms))} ms by which its mean latency differs"
+    if abs(apart_ms) < _NEGLIGIBLE_SHARE * abs(slower_ms):
+        return f"{said}, less than {formatting.share(_NEGLIGIBLE_SHARE)} of {differs}"
     if apart_ms * slower_ms <= 0.0:
         return f"{said}, which is no part of {differs}: the server that is further away is the faster one"
     if abs(apart_ms) > abs(slower_ms):
