@@ -106,7 +106,7 @@ def test_a_question_is_answered_by_what_the_server_executes(captured: Path, caps
         assert main(["ask", str(captured), "--index", INDEX, *words, *where]) == 0
         findings = Findings(Run.open(run))
         (verdict,) = findings.verdicts
-        assert findings.once(statements.of_run).effects == (), "no statement's time is told"
+        assert findings.once(statements.of_run).effects == (), "no statement's time is reported"
     assert (verdict.verdict.kind.value, verdict.effect.estimate < 0.7) == ("better", True)
     said = capsys.readouterr()
     assert "fewer instructions" in said.out

@@ -328,9 +328,9 @@ class AttachedBench(Workbench):
             for name, dsn in named(options.servers).items():
                 found[name] = attach(
                     dsn,
-                    state_directory(self._environment),
-                    self._lacking,
-                    self._environment,
+                    state_directory(self._variables),
+                    self._missing,
+                    self._variables,
                     planned=options.dry_run,
                     companions=companions,
                     restart=options.restart,
@@ -354,13 +354,10 @@ class AttachedBench(Workbench):
         return [each for mine in self._servers.values() for each in mine]
 
     def environment(self) -> Environment:
-        own, pins, loaded = (
-            super().environment(),
-            [each.pins() for each in self._all],
-            dict[str, tuple[str, dict[str, int]]](),
-        )
+        own, pins = super().environment(), [each.pins() for each in self._all]
+        loaded: dict[str, tuple[str, dict[str, int]]] = {}
 
-        def site_of(server: UserServer) -> Environment:
+        def environment_of(server: UserServer) -> Environment:
             def require_alike(key: str, made: Server) -> None:
                 if server.name:
                     rows = rows_of_relations(made)
@@ -370,10 +367,12 @@ class AttachedBench(Workbench):
             return server.environment(own, lambda name: all(each(name) for each in pins), require_alike)
 
         if len(self._all) == 1:
-            return site_of(self._all[0])
+            return environment_of(self._all[0])
         own = replace(own, references=(CpuYardstick(self.runner), NetworkReference(self.client, from_here=True)))
         sets = {
-            " and ".join(each.name for each in servers): dict(zip(self._servers, map(site_of, servers), strict=True))
+            " and ".join(each.name for each in servers): dict(
+                zip(self._servers, map(environment_of, servers), strict=True)
+            )
             for servers in zip(*self._servers.values(), strict=True)
         }
         return replace(next(iter(next(iter(sets.values())).values())), sets=sets)

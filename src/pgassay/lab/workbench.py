@@ -98,7 +98,7 @@ class Workbench:
 
     def __init__(self, options: BenchOptions, environment: Mapping[str, str] = os.environ) -> None:
         self.options = options
-        self._environment = environment
+        self._variables = environment
         self.account = accounts.choose(environment)
         self.clock = SystemClock()
         self.runner = LocalRunner(self.account)
@@ -108,7 +108,7 @@ class Workbench:
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
-        self._lacking = Missing(options.dry_run)
+        self._missing = Missing(options.dry_run)
         self._interruption = Interruption()
         self._given_back = ExitStack()
 
@@ -131,7 +131,7 @@ class Workbench:
                 owned=owned(options.owned),
                 planned=options.dry_run,
                 snapshots_in=None if options.snapshots_in is None else options.snapshots_in.absolute(),
-                missing=self._lacking,
+                missing=self._missing,
                 known=known_in(self._proofs),
                 tell=options.tell_overwriting,
             )
@@ -174,7 +174,7 @@ class Workbench:
             client=self.client,
             instrument=Valgrind(self.runner, self._sockets, self.account.owner),
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
-            missing=self._lacking,
+            missing=self._missing,
             note=live_sample.append,
             held=self._interruption.held,
             files=self.options.files,
@@ -232,7 +232,7 @@ class Workbench:
 
     def _builder(self) -> Builder:
         building, account = self.options.building, self.account
-        return builder_of(building, self.runner, self.clock, account, self.finder, self._environment)
+        return builder_of(building, self.runner, self.clock, account, self.finder, self._variables)
 
     def load(self, options: LoadOptions, installation: Installation) -> Load:
         client = self.client(options.host)

@@ -8,6 +8,7 @@ difference of their medians (see `network`), as transactions of one client follo
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from pgassay.design.stopping import ENOUGH
 from pgassay.report import formatting
 from pgassay.report.network import NetworkPath, paths
 from pgassay.report.section import Brief, Part, Section, Sentences, Table, Values
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 _FACTOR = "postgres.server"
 _NUMBERS = {2: "two", 3: "three", 4: "four"}
-_ENOUGH = 3
-"""Of a kind: two show that instances differ, and next to nothing of how far."""
-
 _NEGLIGIBLE_SHARE = 0.01
 """Round trips on one machine differ by chance: so little says nothing of which server is further away."""
 
@@ -44,11 +42,11 @@ def _limits(each: int) -> str:
         return (
             "the verdict is about these instances: one of a kind does not show what is due to its kind (version,"
             " machine, provider) and what to itself (neighbours, disk);"
-            f" it takes {_ENOUGH} of each (--server A=DSN,DSN,DSN)"
+            f" it takes {ENOUGH} of each (--server A=DSN,DSN,DSN)"
         )
     limits = f"a block ran on one server of each kind, and the {each} sets of them take the place of hosts"
-    few = f"; so few hardly show how far instances of one kind differ: it takes {_ENOUGH} of each"
-    return limits + few * (each < _ENOUGH)
+    few = f"; so few hardly show how far instances of one kind differ: it takes {ENOUGH} of each"
+    return limits + few * (each < ENOUGH)
 
 
 def _of_network(findings: "Findings") -> Iterator[str]:
