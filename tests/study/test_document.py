@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.errors import UsageError
-from pgassay.study.document import Overrides, names_in, read, resolve, with_baseline, without, write
+from pgassay.study.document import (
+    Overrides,
+    names_in,
+    read,
+    resolve,
+    with_baseline,
+    with_changed_levels,
+    without,
+    write,
+)
 from pgassay.study.parsing import parse
 from tests.study.catalogues import SmallCatalogue
 
@@ -207,6 +216,30 @@ def test_what_is_left_out_of_linked_conditions_may_make_two_of_them_one() -> Non
     found = without(_linked(), ["load.scale", "server.hash_mem_multiplier"])
     assert found["conditions"] == [{"load.script": "a"}, {"load.script": "b"}]
     assert "server.hash_mem_multiplier" in names_in(_linked())
+
+
+def test_names_of_treatments_follow_those_that_stay_and_go_where_others_come() -> None:
+    text = LINKED.replace('title = "L"', 'called = ["small", "large", "packed"]')
+    named = resolve("linked", read("linked", text), Overrides(), SmallCatalogue())
+
+    def names(document: dict[str, Any]) -> list[str]:
+        return [each.name for each in parse("linked", document, SmallCatalogue()).treatments]
+
+    for levels, wanted in (
+        ([], ["small", "large", "packed"]),
+        (["server.work_mem=8192kB"], ["large", "packed"]),
+        (["load.script=b"], ["small", "large", "packed"]),
+    ):
+        assert names(resolve("linked", named, Overrides(levels=levels), SmallCatalogue())) == wanted
+    assert names(without(named, ["server.work_mem"])) == ["table.fillfactor=100", "table.fillfactor=75"]
+    one = with_changed_levels(named, lambda name, level: "8MB" if name == "server.work_mem" else level)
+    assert len(names(one)) == 2, "two of them became one"
+    crossed = read("demo", TEXT.replace('title = "T"', 'called = ["full", "loose"]'))
+    assert names(resolve("demo", crossed, Overrides())) == ["full", "loose"]
+    assert names(resolve("demo", crossed, Overrides(levels=["table.fillfactor=100,60"]))) == [
+        "table.fillfactor=100",
+        "table.fillfactor=60",
+    ]
 
 
 TIMED = """

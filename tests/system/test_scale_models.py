@@ -21,8 +21,8 @@ WITHIN = 0.1
 LOOSE, PACKED = "table.fillfactor=75", "heap_compression_ratio"
 LOOSE_SSD, DENSE_CSD = f"ssd, {LOOSE}", "csd, table.fillfactor=100"
 TPCC = (
-    *("--as-published", "--levels", "load.warehouses=7000", "--set", "load.transactions=3500000", "--set", "load.warmup=2s"),
-    *("--set", "drive.data.store=file", "--blocks", "2..2"),
+    *("--as-published", "--levels", "load.warehouses=7000", "--set", "load.transactions=3500000"),
+    *("--set", "load.warmup=2s", "--set", "drive.data.store=file", "--blocks", "2..2"),
 )
 
 

@@ -188,6 +188,8 @@ def without(document: Document, names: Iterable[str]) -> Document:
         return {key: value for key, value in table.items() if key not in gone}
 
     left = dict(document)
+    if gone & set(names_in({key: document.get(key) for key in ("factors", "treatments")})):
+        left = _called(left, [])
     for key in (*_VARIED, "fixed"):
         if isinstance(left.get(key), dict):
             left[key] = rest(left[key])
@@ -248,6 +250,8 @@ def with_changed_levels(document: Document, change: Change) -> Document:
     for key in _LINKED:
         if isinstance(found.get(key), list):
             found[key] = _once([_all_changed(change, point) for point in found[key]])
+    if len(_points(found, "treatments")) != len(_points(document, "treatments")):
+        found = _called(found, [])
     for key, prefix in (("fixed", ""), ("load", "load.")):
         if key in found:
             found[key] = _all_changed(change, found[key], prefix)
@@ -343,7 +347,14 @@ def _with_levels(document: Document, name: str, values: str, catalogue: FactorNa
         return _with_baseline_among(_with_points(document, table, name, levels, catalogue), name, levels, catalogue)
     changed = _without_fixed(document, name)
     merged = _laid_over(changed, {table: {name: levels}})
+    if table == "factors":
+        merged = _called(merged, [])
     return _with_baseline_among(merged, name, levels, catalogue)
+
+
+def _called(document: Document, names: Sequence[str]) -> Document:
+    """The document with these names for its treatments, where it has names: others are for treatments that changed."""
+    return _laid_over(document, {"study": {"called": names}}) if document.get("study", {}).get("called") else document
 
 
 def _with_baseline_among(
@@ -372,7 +383,11 @@ def _with_points(
                 f'none of the linked {table} of this study has "{name}" = {level}',
                 f"they have {', '.join(known)}; for others copy the study (pgassay studies NAME) and list them",
             )
-    return {**document, table: [point for point, each in zip(points, there, strict=True) if each in wanted]}
+    left = {**document, table: [point for point, each in zip(points, there, strict=True) if each in wanted]}
+    if table != "treatments":
+        return left
+    names = zip(_points(document, table), document.get("study", {}).get("called") or (), strict=False)
+    return _called(left, [name for point, name in names if point in left[table]])
 
 
 def _canonical(name: str, level: str, catalogue: FactorNames | None) -> str:
