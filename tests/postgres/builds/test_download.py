@@ -75,7 +75,7 @@ def _apt(folder: Path, there: str) -> FakeRunner:
         if words[-1] == "update":
             return 0, "", ""
         if words[-1] != f"postgresql-17={there}":
-            return 100, "", "E: Failed to fetch: 404\n"
+            return 100, "", "E: Failed to fetch FILE 404  Not Found\nE: Failed to fetch some archives.\n"
         name = f"postgresql-17_{there.partition('-')[0]}.orig.tar.bz2"
         (folder / name).write_bytes(b"source")
         digest = hashlib.sha256(b"source").hexdigest()
@@ -96,6 +96,12 @@ def test_the_newest_that_is_really_there_is_fetched_by_a_private_apt(tmp_path: P
     for call in runner.calls:
         assert f"Dir::State::Lists={tmp_path}/apt/lists" in call
         assert "Dir::Etc::SourceList=/dev/null" in call
+
+
+def test_what_apt_says_of_the_file_is_said_and_not_its_sum(tmp_path: Path) -> None:
+    runner = _apt(tmp_path, "none of them")
+    with pytest.raises(BuildError, match="could not fetch the source package postgresql-17: Failed to fetch FILE 404"):
+        sources.fetch_distribution(runner, "17", tmp_path, allowed=True, entries={"sources.list": ONE_LINE})
 
 
 def test_source_entries_are_added_only_with_consent(tmp_path: Path) -> None:

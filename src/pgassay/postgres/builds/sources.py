@@ -183,7 +183,7 @@ def fetch_distribution(
         outcome = _run(runner, command, folder)
         if outcome.status == 0:
             return _checked(folder, package)
-        words = (outcome.stderr.strip().splitlines() or [""])[-1]
+        words = (outcome.stderr.strip().splitlines() or [""])[0].removeprefix("E: ")  # apt's last line only sums up
     raise _not_fetched(f"the source package {package}", words)
 
 
