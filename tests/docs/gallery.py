@@ -51,6 +51,15 @@ class Comparison(msgspec.Struct, frozen=True):
     blocks: int
 
 
+class JudgedClaim(msgspec.Struct, frozen=True):
+    """A finding of the study's authors, and what the run says of it; `mark` as in "reproduced"."""
+
+    text: str
+    source: str
+    mark: str
+    found: str
+
+
 class Digest(msgspec.Struct, frozen=True):
     """What the gallery keeps of a run: the answer, its comparisons, and where they come from."""
 
@@ -63,6 +72,8 @@ class Digest(msgspec.Struct, frozen=True):
     command: str
     doubts: tuple[str, ...]
     comparisons: tuple[Comparison, ...]
+    claims: tuple[JudgedClaim, ...] = ()
+    """Without any in digests from before they were kept."""
 
 
 def digest(path: Path) -> Digest:
@@ -85,6 +96,10 @@ def digest(path: Path) -> Digest:
             )
             for judged in findings.verdicts
             for effect in [judged.effect]
+        ),
+        claims=tuple(
+            JudgedClaim(each.claim.text, each.claim.source, str(each.mark), each.text.removeprefix(f"{each.mark}: "))
+            for each in findings.claims
         ),
     )  # fmt: skip
 
@@ -188,7 +203,11 @@ def page(name: str, found: Digest | None) -> Iterator[str]:
     if name in PICTURES:
         path, said = PICTURES[name]
         yield from ("", f"![{said}](../../{path}){{ width=420 loading=lazy }}", "", f"{said[0].upper()}{said[1:]}.")
-    if claims := [each["text"] for each in read.get("claims", [])]:
+    if found and found.claims:
+        yield from ("", "## Findings of its authors", "", row(("finding", "source", "this run", "why")))
+        yield "|---|---|---|---|"
+        yield from (row(map(plain, (each.text, each.source, each.mark, each.found))) for each in found.claims)
+    elif claims := [each["text"] for each in read.get("claims", [])]:
         yield from ("", "## Findings of its authors that a run judges", "")
         yield from (f"- {plain(text)}" for text in claims)
 

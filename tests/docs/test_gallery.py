@@ -63,6 +63,23 @@ def test_what_is_kept_of_a_run_is_what_the_run_says(
     assert gallery.kept() == {"fillfactor": gallery.digest(runs / "fillfactor-one")}
 
 
+def test_each_finding_of_the_authors_is_judged_on_the_page(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = gallery.digest(runs / "fillfactor-one")
+    claim = gallery.JudgedClaim("lower is faster", "a blog", "contradicted", "here 0.9 [0.8, 0.95], outside 1.1–1.3")
+    monkeypatch.setattr(
+        gallery,
+        "kept",
+        lambda: {
+            "fillfactor": msgspec.structs.replace(found, claims=(claim,)),
+            "keys": msgspec.structs.replace(found, claims=()),
+        },
+    )
+    files = gallery.files(None)
+    line = "| lower is faster | a blog | contradicted | here 0.9 [0.8, 0.95], outside 1.1–1.3 |"
+    assert line in files["reference/gallery/fillfactor.md"].splitlines()
+    assert "that a run judges" in files["reference/gallery/keys.md"], "its digest is from before claims were kept"
+
+
 def test_a_thumbnail_shows_few_bars_and_takes_texts_for_text(runs: Path) -> None:
     found = gallery.digest(runs / "fillfactor-one")
     hostile = msgspec.structs.replace(found.comparisons[0], treatment="<script>", condition="&")
