@@ -523,7 +523,7 @@ def headline(case: Case) -> Headline:
     elif len(names) > EACH_MAX:
         better = [each for each in case.verdicts if each.verdict.kind is Kind.BETTER]
         subjects = [max(better, key=size_of).effect.treatment] if better else ()
-    parts = (_found(case), _costs(case, subjects), what := advice(case, subjects))
+    parts = (finding(case), _costs(case, subjects), what := advice(case, subjects))
     found = badges(case)
     said = [part for part in parts if part][:SENTENCES_MAX]
     return Headline(_once(said, _sure(case.verdicts[0].effect)), found, [what] if found and what else ())
@@ -585,7 +585,8 @@ def _changed(case: Case, response: Response, effect: Effect) -> str:
     return " ".join(filter(None, (amount, unit, phrase.badge, f"({', '.join(regime)})" if regime else "")))
 
 
-def _found(case: Case) -> str:
+def finding(case: Case) -> str:
+    """What was found of the primary response, in a sentence."""
     head = f"{case.label}: " if case.label else ""
     if case.objections:
         return f"{head}no verdict: lint objects to these runs ({shortened('; '.join(case.objections))})"
