@@ -150,11 +150,11 @@ def _along(findings: "Findings") -> Iterator[str]:
 
     yield said([each.instructions for each in both])
     for each in both if len(both) <= EACH_MAX else ():
-        if each.explained is None:
+        if each.explained is not None:
+            share, low, high = (f"{100 * value:.0f}" for value in each.explained)
+            yield f"{said([each.cpu])}, of which the instructions explain {share} % ({low} to {high} %)"
+        elif each.instructions.verdict.kind is Kind.DIFFERENT:
             yield f"{said([each.cpu])}, so what the instructions explain of it is not known"
-        else:
-            amount, low, high = (f"{value:.0%}".replace("%", " %") for value in each.explained)
-            yield f"{said([each.cpu])}, of which the instructions explain {amount} ({low} to {high})"
 
 
 def _images(findings: "Findings") -> Iterator[str]:
