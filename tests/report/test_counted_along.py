@@ -39,12 +39,13 @@ def found(place: Path, instructions: float, cpu: Sequence[float], blocks: int = 
 
 def test_the_timed_verdict_comes_first_and_then_what_is_executed_and_explained(tmp_path: Path) -> None:
     findings = found(tmp_path, 1.10, [1.19, 1.20, 1.21])
-    first, executes, explains, *_ = headline_of(findings).sentences
+    first, executes, explains, *_, advice = headline_of(findings).sentences
     assert first == headline_of(Findings(make_run(tmp_path / "timed"))).sentences[0]
     assert executes.startswith("with table.fillfactor=75 each transaction executes 10 % more instructions")
     assert "table.fillfactor=50 is equivalent to 100 within ±0.2 %" in executes
     assert "20.1 % more server CPU" in explains
     assert explains.endswith("of which the instructions explain 50 % (45 to 56 %)")
+    assert advice == "take table.fillfactor=75, unless space and instructions count more"
     values: Any = plain(findings)["counted_along"]
     mine = next(each for each in values if each["instructions"]["treatment"] == "table.fillfactor=75")
     share, low, high = mine["explained"]

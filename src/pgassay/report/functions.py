@@ -17,6 +17,7 @@ from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import verdict
 from pgassay.record.counts import CountsRecord, counts
 from pgassay.report import formatting
+from pgassay.report.answer import INSTRUCTIONS
 from pgassay.report.findings import Judged
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
@@ -37,7 +38,7 @@ _CALLED = 1e-3
 """Calls in a transaction; a function that has fewer is not called in it."""
 _MOSTLY = 0.8
 _NONE = (0.0, 0.0)
-_INSTRUCTIONS, _CPU = "instructions_per_transaction", "server_cpu_us_per_transaction"
+_CPU = "server_cpu_us_per_transaction"
 Figures: TypeAlias = Mapping[str, tuple[float, float]]
 """Of each function its own instructions, and its calls."""
 
@@ -99,7 +100,7 @@ def along(findings: "Findings") -> tuple[Along, ...]:
     """A comparison each, in the study's order; nothing where no counted trials followed timed ones."""
     if findings.counted or not any(COUNTED_ALONG in trial.regime for trial in findings.trials):
         return ()
-    resolutions = {_INSTRUCTIONS: share("", COUNTED_RESOLUTION), _CPU: findings.study.design.resolution}
+    resolutions = {INSTRUCTIONS: share("", COUNTED_RESOLUTION), _CPU: findings.study.design.resolution}
     found: dict[Place, list[Judged]] = {}
     for name, resolution in resolutions.items():
         response, most = replace(findings.responses[name], better=Better.NEITHER), findings.study.design.blocks_max

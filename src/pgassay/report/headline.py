@@ -40,6 +40,7 @@ from pgassay.report import (
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
     EACH_MAX,
+    INSTRUCTIONS,
     PAID,
     PAID_FIRST,
     SAME,
@@ -282,6 +283,9 @@ def changes(findings: "Findings") -> Iterator[Change]:
             yield from moved
             break
     yield from (each for each in named if each.response.name not in again)
+    for each in findings.once(functions.along):
+        if each.instructions.verdict.kind is Kind.DIFFERENT and INSTRUCTIONS not in names:
+            yield Change(findings.responses[INSTRUCTIONS], each.instructions.effect)
 
 
 def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:
