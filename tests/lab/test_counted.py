@@ -17,8 +17,10 @@ from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.settings import settings_of
+from pgassay.lab.trial_state import Assignment
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
+from pgassay.record.errors import RecordError
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
@@ -288,6 +290,15 @@ def test_a_timed_trial_stands_where_it_cannot_be_counted(tmp_path: Path) -> None
     assert first.status is Status.VALID
     assert (first.responses["tps"] is None, first.responses[NAME]) == (False, None)
     assert "count" in str(first.regime["counted_along"])
+
+
+def test_a_record_that_a_counted_trial_cannot_write_is_named_by_its_run() -> None:
+    staging = RUN / "trials" / ".staging-000003"
+    for place in (staging, staging / FOLDER):
+        assignment = Assignment(3, 1, 1, arm_with(load__driver="pgbench").arm, 7, place)
+        with pytest.raises(RecordError) as raised, assignment.keeping("the counts"):
+            raise OSError(28, "No space left on device")
+        assert str(raised.value.hint).endswith(f"resume {RUN}")
 
 
 def test_counts_along_with_times_are_refused_for_the_same_reasons(tmp_path: Path) -> None:
