@@ -67,6 +67,17 @@ def test_a_count_is_of_transactions_by_one_client_and_settles_instructions() -> 
         counted("-T", "60")
 
 
+def test_a_count_along_with_times_leaves_the_timed_study_as_it_is() -> None:
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    both, timed = (
+        document_of(arguments) | {"fixed": arguments.set}
+        for words in (["--count-also"], [])
+        for arguments in [with_full_names(parser.parse_args(["work_mem=4MB", "work_mem=8MB", *words]))]
+    )
+    assert both == timed | {"fixed": ["load.count=also"]}
+
+
 @pytest.mark.parametrize(
     ("words", "refused"),
     [(("--load", "sysbench"), 'the load "sysbench" cannot be counted'), (("--set", "load.duration=3s"), "not seconds")],

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.errors import UsageError
 from pgassay.interfaces.instrument import BACKEND, PARALLEL, Executed
 from pgassay.interfaces.load import LoadOptions, LoadResult
@@ -16,8 +17,10 @@ from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.settings import settings_of
+from pgassay.lab.trial_state import Assignment
 from pgassay.load.pgbench.options import PgbenchOptions
-from pgassay.record.counts import FILE, CountsRecord, decode, encode
+from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
+from pgassay.record.errors import RecordError
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
@@ -157,7 +160,7 @@ def test_nothing_begins_by_a_clock_and_nothing_is_compiled_meanwhile() -> None:
 
 
 def test_the_shorter_window_has_a_tenth_of_the_transactions() -> None:
-    options = PgbenchOptions(count=True, transactions=25)
+    options = PgbenchOptions(counting="on", transactions=25)
     assert options.warm_up() == replace(options, transactions=3)
     assert PgbenchOptions(transactions=25, warmup_s=4).warm_up() == PgbenchOptions(duration_s=4)
 
@@ -193,6 +196,11 @@ def counting(place: Path) -> Counting:
     return Counting(simulate(place).machine, replace(study, primary=NAME), events={})
 
 
+def counting_along(place: Path, **design: Any) -> Counting:
+    study = study_of(load={"count": "also:200", "clients": "4"}, design={"blocks": {"min": 7, "max": 7}, **design})
+    return Counting(simulate(place).machine, study, events={})
+
+
 def test_a_whole_run_counts(tmp_path: Path) -> None:
     simulation = counting(tmp_path)
     simulation.carry_on()
@@ -223,3 +231,86 @@ def test_a_run_that_was_killed_between_its_windows_goes_on_to_the_same_end(tmp_p
     assert [each.responses[NAME] for each in after.trials] == [each.responses[NAME] for each in usual.trials]
     assert after.reason == usual.reason
     assert cut.machine.left_behind() == []
+
+
+def test_counts_along_with_times_change_no_decision(tmp_path: Path) -> None:
+    both = counting_along(tmp_path)
+    held = {name: level for name, level in both.study.fixed.items() if name != "load.count"}
+    timed = simulate(tmp_path, study=replace(both.study, fixed=held), events={})
+    timed.carry_on()
+    both.carry_on()
+    before, after = ending(timed), ending(both)
+    assert (after.decisions, after.reason) == (before.decisions, before.reason)
+    assert both.machine.left_behind() == []
+    for alone, trial in zip(before.trials, both.run.trials, strict=True):
+        assert trial.responses["tps"] == alone.responses["tps"]
+        assert trial.length_s == pytest.approx(alone.length_s)
+        assert ("counted" in trial.regime, trial.regime["window_s"]) == (False, alone.regime["window_s"])
+        if trial.block > FIRST_LOOK:
+            assert NAME not in trial.responses
+            continue
+        expected = PER_TRANSACTION[trial.levels["table.fillfactor"].canonical]
+        assert trial.responses[NAME] == pytest.approx(expected)
+        assert trial.regime["counted_along"] == "a fake"
+        assert trial.timings_s["counted_along"] > 0.0
+        found = decode(both.machine.disk.read(RUN / "trials" / f"{trial.number:06d}" / FOLDER / FILE))
+        assert found.transactions == 180
+        assert found.functions["exec_execute"] == pytest.approx((expected, expected / 10))
+
+
+def test_servers_in_turns_are_counted_after_their_block_and_a_killed_count_is_made_again(tmp_path: Path) -> None:
+    whole, cut = (counting_along(tmp_path, pairing="alternate", blocks={"min": 5, "max": 5}) for _ in range(2))
+    whole.carry_on()
+    counting = [place for place, moment in enumerate(whole.machine.moments, start=1) if moment == "server freeze"]
+    cut.machine.planned = {counting[-1] + 1: Planned.KILL}
+    with pytest.raises(Crashed):
+        cut.carry_on()
+    cut.go_on()
+    after, usual = ending(cut), ending(whole)
+    assert {each.regime["pairing"] for each in usual.trials} == {"alternate"}
+    assert all(each.responses[NAME] for each in usual.trials)
+    assert [each.responses for each in after.trials] == [each.responses for each in usual.trials]
+    assert after.reason == usual.reason
+    assert cut.machine.left_behind() == []
+
+
+@dataclass
+class Uncountable(Counting):
+    """Its servers write no counts."""
+
+    def environment(self) -> Environment:
+        return replace(super().environment(), instrument=FakeInstrument())
+
+
+def test_a_timed_trial_stands_where_it_cannot_be_counted(tmp_path: Path) -> None:
+    simulation = counting_along(tmp_path)
+    simulation = Uncountable(simulation.machine, simulation.study, events={})
+    simulation.carry_on()
+    first, *_ = ending(simulation).trials
+    assert first.status is Status.VALID
+    assert (first.responses["tps"] is None, first.responses[NAME]) == (False, None)
+    assert "count" in str(first.regime["counted_along"])
+
+
+def test_a_record_that_a_counted_trial_cannot_write_is_named_by_its_run() -> None:
+    staging = RUN / "trials" / ".staging-000003"
+    for place in (staging, staging / FOLDER):
+        assignment = Assignment(3, 1, 1, arm_with(load__driver="pgbench").arm, 7, place)
+        with pytest.raises(RecordError) as raised, assignment.keeping("the counts"):
+            raise OSError(28, "No space left on device")
+        assert str(raised.value.hint).endswith(f"resume {RUN}")
+
+
+def test_counts_along_with_times_are_refused_for_the_same_reasons(tmp_path: Path) -> None:
+    arm = arm_with(load__driver="pgbench", load__count="also", load__clients="8", server__jit="on")
+    counted.require(arm)
+    assert arm.whole.counted is not None
+    options = arm.whole.counted.arms[0].setup.load
+    assert (options.count, options.transactions, options.connections) == (True, 500, 1)
+    with pytest.raises(UsageError, match="jit"):
+        counted.require(arm.whole.counted.arms[0])
+    varied = study_of(conditions={"load.clients": ["1", "8"]}, load={"count": "also"})
+    several = resolve(varied, arm.environment).counted
+    assert several is not None
+    with pytest.raises(UsageError, match="8 clients"):
+        counted.require(several.arms[-1])

@@ -284,6 +284,11 @@ def test_a_count_takes_the_place_of_times_and_leaves_data_levels_and_what_is_ask
     assert changed["design"]["resolution"] == "1%"
 
 
+def test_a_count_instead_of_times_and_one_along_with_them_exclude_each_other() -> None:
+    with pytest.raises(UsageError, match="--count-also does both"):
+        resolve("demo", read("demo", TIMED), Overrides(count=True, fixed=["load.count=also"]))
+
+
 @pytest.mark.parametrize("changes", [{"fixed": ["load.duration=5s"]}, {"levels": ["load.duration=5s,9s"]}])
 def test_a_count_is_of_no_duration(changes: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="counts transactions, not seconds"):

@@ -12,7 +12,7 @@ from pgassay import children
 from pgassay.cli.postgres import builder
 from pgassay.lab.places import Building
 from pgassay.postgres.builds.cache import VARIABLE
-from pgassay.record.counts import FILE, decode
+from pgassay.record.counts import FILE, counts, decode
 from pgassay.study.responses import Status
 from tests.postgres.builds.test_real_build import CONSENT, built
 from tests.system.journeys import ANYWHERE, GONE_S, Place, finished, kill, wait_until
@@ -43,12 +43,38 @@ def test_a_change_is_resolved_by_what_the_server_executes(journey: Place) -> Non
     for trial in run.trials:
         assert trial.responses["tps"] is None, "no time is told"
         assert (trial.responses["wal_bytes_per_transaction"] or 0) > 100
-        counts = decode((out / "trials" / f"{trial.number:06d}" / FILE).read_bytes())
-        assert counts.instrument.startswith("valgrind")
-        assert counts.functions["heap_update"][1] == pytest.approx(1.0, abs=0.1), "-N updates accounts alone"
-        assert sum(counts.processes.values()) == trial.responses["instructions_per_transaction"]
+        executed = decode((out / "trials" / f"{trial.number:06d}" / FILE).read_bytes())
+        assert executed.instrument.startswith("valgrind")
+        assert executed.functions["heap_update"][1] == pytest.approx(1.0, abs=0.1), "-N updates accounts alone"
+        assert sum(executed.processes.values()) == trial.responses["instructions_per_transaction"]
     assert journey.left_behind() == []
     assert journey.pgassay("check", str(out)).returncode == 0
+
+
+@pytest.mark.timeout(3600)  # ten timed trials and ten counted ones
+def test_counts_along_with_times_are_one_answer(journey: Place) -> None:
+    out = journey.runs / "both"
+    words = ("--count-also", "--set", "load.count=also:100", "-c", "2", "-s", "1", "-T", "3", "--blocks", "5..5")
+    both = ("compare", "wal_compression=off", "wal_compression=lz4", "-N", *words, *ANYWHERE)
+    done = finished(journey.start(*both, "--out", str(out), "--json", "--seed", "3"), patience_s=3600.0)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert {each["response"] for each in result["verdicts"]} >= {"tps"}
+    (along,) = result["counted_along"]
+    assert along["instructions"]["treatment"] == "server.wal_compression=lz4"
+    assert 1.1 < along["instructions"]["low"] < along["instructions"]["high"] < 2.0
+    _, executes, *_ = result["headline"]["sentences"]
+    assert "more instructions" in executes
+    run = journey.record("both")
+    for trial in [each for each in run.trials if each.status is Status.VALID]:
+        assert (trial.responses["tps"] or 0) > 0
+        found = counts(run, trial.number)
+        assert found is not None
+        assert sum(found.processes.values()) == trial.responses["instructions_per_transaction"]
+        assert found.transactions == 90, "of one client, whatever the timed trial's"
+    assert journey.left_behind() == []
+    assert journey.pgassay("check", str(out)).returncode == 0
+    assert "LZ4_compress" in journey.pgassay("show", str(out), "--functions").stdout
 
 
 def test_servers_under_the_instrument_end_with_a_lab_that_is_killed(journey: Place) -> None:

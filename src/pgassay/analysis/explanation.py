@@ -105,6 +105,17 @@ def size(cost: Effect) -> float:
     return abs(cost.estimate) / whole if whole > 0.0 else 0.0
 
 
+def share_explained(part: Effect, whole: Effect) -> tuple[float, float, float] | None:
+    """How much of a change in per cent another one makes up: the ratio of both, its least and its greatest value.
+
+    Both intervals must hold together, as those of costs do. None where `whole` is not told from no change.
+    """
+    if not (part.informative and _differs(whole) and whole.informative):
+        return None
+    ends = [(mine - 1.0) / (all_ - 1.0) for mine in (part.low, part.high) for all_ in (whole.low, whole.high)]
+    return (part.estimate - 1.0) / (whole.estimate - 1.0), min(ends), max(ends)
+
+
 def _sign(effect: Effect) -> int:
     return 1 if effect.estimate > effect.none else -1
 

@@ -77,6 +77,13 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "action": "store_true",
         "help": "count the instructions that the server executes, instead of timing it",
     },
+    "--count-also": {
+        "action": "append_const",
+        "dest": "set",
+        "const": "load.count=also",
+        "default": [],
+        "help": "count them along with timing it, in trials of their own, on top of --budget",
+    },
     "--json": {"action": "store_true", "help": "as JSON"},
     "--pg-bindir": {"type": Path, "metavar": "DIR", "help": "the PostgreSQL to use (default: the first found)"},
     "--seed": {"type": whole(0), "metavar": "N", "help": "seed of the order and the load (default: random)"},

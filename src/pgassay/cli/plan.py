@@ -13,6 +13,7 @@ from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, Ri
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import formatting, scale_model
+from pgassay.study.document import ALONG
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -30,6 +31,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     postgres = "; ".join(
         f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
+    along = plan.fixed.get("load.count", "").startswith(ALONG)
     budget = f", budget {formatting.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
     others = [name for name in plan.settle if name != plan.primary]
@@ -49,6 +51,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  pairing     {plan.pairing}",
         *([] if plan.fixed.get("load.count") == "on" else [f"  noise       {_noise(plan)}"]),  # calibrated are times
         *forecast_lines(plan.forecasts),
+        *(["  counts      a counted trial after each in the first 5 blocks, on top of that time"] if along else []),
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),

@@ -59,7 +59,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     verdicts = parser.add_argument_group("verdicts")
-    add_options(verdicts, "--count")
+    add_options(verdicts, "--count", "--count-also")
     verdicts.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     verdicts.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     verdicts.add_argument(

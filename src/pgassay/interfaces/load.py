@@ -158,6 +158,11 @@ class LoadOptions(Options):
         return False
 
     @property
+    def counted_along(self) -> int | None:
+        """How many transactions are counted in trials of their own, along with timing it."""
+        return None
+
+    @property
     def recovery_limit_s(self) -> float:
         """How long a server may take to recover after a power cut."""
         return READY_S

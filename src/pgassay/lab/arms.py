@@ -24,6 +24,7 @@ from pgassay.lab.environment import Environment
 from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
 from pgassay.load.options import PgbenchClientOptions, RatedOptions
 from pgassay.postgres import copied
+from pgassay.study.document import COUNTED_LOAD, TIMED_LOAD
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
 from pgassay.study.units import format_bytes, parse_memory
@@ -189,6 +190,17 @@ class ResolvedStudy:
             for each in self.environment.sets
         )
         return tuple(others) or (self,)
+
+    @cached_property
+    def counted(self) -> "ResolvedStudy | None":
+        """The trials that count along with those that are timed, of the same arms and data; None where none do."""
+        along = self.arms[0].setup.load.counted_along
+        if along is None:
+            return None
+        held = {name: level for name, level in self.study.fixed.items() if name.removeprefix("load.") not in TIMED_LOAD}
+        for option, text in {**COUNTED_LOAD, "transactions": str(along), "count": "on"}.items():
+            held[f"load.{option}"] = Level(text, text)
+        return ResolvedStudy(replace(self.study, fixed=held), self.environment, self.set)
 
     def in_block(self, block: int) -> "ResolvedStudy":
         return self.on_sets[(block - 1) % len(self.on_sets)]

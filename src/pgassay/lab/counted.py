@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import Document
+from pgassay.study.document import ALONG, Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response
 from pgassay.study.units import parse_boolean
@@ -88,13 +88,13 @@ def without_times(found: Mapping[str, float | None], declared: Iterable[Response
 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """What trials with these options, one of each arm, have in addition."""
-    return (INSTRUCTIONS,) if any(each.count for each in options) else ()
+    return (INSTRUCTIONS,) if any(each.count or each.counted_along for each in options) else ()
 
 
 def counts(study: Study) -> bool:
     """Are instructions counted in this study, instead of times measured?"""
     count = study.fixed.get("load.count")
-    return count is not None and parse_boolean(count.canonical)
+    return count is not None and not count.canonical.startswith(ALONG) and parse_boolean(count.canonical)
 
 
 def require_countable(document: Document) -> None:

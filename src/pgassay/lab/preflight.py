@@ -99,6 +99,8 @@ def check(resolved: ResolvedStudy) -> Checked:
                     arm.installation.require_network()
             except PgassayError as error:
                 arm.environment.missing.name(f"load.host={name}", error)
+    for arm in resolved.counted.arms if resolved.counted is not None else ():
+        counted.require(arm)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
     _check_settings(resolved)

@@ -7,26 +7,31 @@ Call it from the main thread: programs die with the thread that started them.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
 from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
+from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.environment import Environment
 from pgassay.lab.interruption import StopAsked
 from pgassay.lab.preparation import Prepared, Tell, prepare, tell_nobody
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment, HostState
+from pgassay.record import counts
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Kind
 from pgassay.record.trials import Staging
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
+from pgassay.study.responses import Status
+from pgassay.study.work import COUNTED, COUNTED_ALONG
 
 
 class Watcher:
@@ -62,6 +67,8 @@ Done = tuple[TrialRecord, tuple[Sample, ...]]
 Attempt = tuple[BenchError | None, float]
 """Why a snapshot could not be made (None: it is there), and the seconds spent."""
 Work = Callable[[Sequence[Assignment]], Sequence[Done]]
+COUNTED_BLOCKS = FIRST_LOOK
+"""In so many blocks counted trials follow the timed ones: a count has so little noise that more add next to nothing."""
 
 
 @dataclass
@@ -170,10 +177,33 @@ def play(
     able = [trial for trial, (failure, _) in zip(trials, prepared, strict=True) if failure is None]
     alone = (trial.run() for trial in able)
     done = iter(AlternatingBlock(able, seed, assignments[0].block).run()) if in_turns else alone
-    return [
+    found = [
         next(done) if failure is None else (trial.not_prepared(failure, seconds), ())
         for trial, (failure, seconds) in zip(trials, prepared, strict=True)
     ]
+    if resolved.counted is None or assignments[0].block > COUNTED_BLOCKS:
+        return found
+    return [count_along(resolved.counted, *each) for each in zip(assignments, found, strict=True)]
+
+
+def count_along(resolved: ResolvedStudy, assignment: Assignment, timed: Done) -> Done:
+    """A valid timed trial with what a trial of its own counts on the same data; it stands whatever becomes of that."""
+    record, samples = timed
+    if record.status is not Status.VALID:
+        return timed
+    folder = assignment.staging / counts.FOLDER
+    with assignment.keeping("the counts"):
+        resolved.environment.disk.mkdir(folder)
+    found, _ = Trial(resolved.of(assignment.arm), replace(assignment, staging=folder)).run()
+    count = found.responses.get(INSTRUCTIONS.name) if found.status is Status.VALID else None
+    said = found.regime.get(COUNTED) if count is not None else "; ".join(each.detail for each in found.reasons)
+    counted = replace(
+        record,
+        responses={**record.responses, INSTRUCTIONS.name: count},
+        regime={**record.regime, COUNTED_ALONG: said or "no count"},
+        timings_s={**record.timings_s, COUNTED_ALONG: found.length_s},
+    )
+    return counted, samples
 
 
 def trial_seed(seed: int, block: int, attempt: int) -> int:

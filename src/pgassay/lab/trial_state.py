@@ -12,6 +12,7 @@ from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.load import LoadResult
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.store import Trait
+from pgassay.record import counts
 from pgassay.record.errors import as_record_error
 from pgassay.record.values import Reason
 from pgassay.study.levels import Arm
@@ -30,7 +31,8 @@ class Assignment:
 
     def keeping(self, what: str) -> AbstractContextManager[None]:
         """Around whatever writes to the record: its disk being full is no outcome of the treatment."""
-        return as_record_error(self.staging.parents[1], f"keep {what} of trial {self.number}")
+        run = self.staging.parents[2 if self.staging.name == counts.FOLDER else 1]
+        return as_record_error(run, f"keep {what} of trial {self.number}")
 
 
 @dataclass(frozen=True)

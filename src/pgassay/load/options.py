@@ -18,8 +18,9 @@ from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number
 from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
+from pgassay.study.document import ALONG, COUNTED_LOAD
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_number, parse_time_ms
+from pgassay.study.units import format_number, parse_boolean, parse_time_ms
 
 Value = TypeVar("Value")
 ALL, REST, NODE = "all", "rest", "node:"
@@ -81,6 +82,14 @@ def _age(text: str) -> float | None:
     return 0.0 if text == NONE else positive(text.removesuffix("x")) if text.endswith("x") else None
 
 
+def _count(text: str) -> str | None:
+    word, colon, number = text.partition(":")
+    if word != ALONG:
+        return "on" if parse_boolean(text) else "off"
+    number = number if colon else COUNTED_LOAD["transactions"]
+    return f"{ALONG}:{int(number)}" if number.isascii() and number.isdigit() and int(number) else None
+
+
 def _cores(text: str) -> str | None:
     word = text.removeprefix("cpu:")
     if word in (ALL, REST):
@@ -135,6 +144,14 @@ CORES: Kind[str] = kind(
     must="all, rest, a list of CPUs or NUMA nodes",
     hint='for example "2-3", "0,2" or "node:1"',
 )
+COUNT: Kind[str] = kind(
+    _count,
+    str,
+    f"on, off, {ALONG}, or {ALONG}:N transactions",
+    must=f"on, off, {ALONG} or {ALONG}:N",
+    hint=f"{ALONG} counts {COUNTED_LOAD['transactions']} transactions in trials of their own, {ALONG}:50 counts 50",
+)
+"""Instructions instead of times, or along with them: then how many transactions are counted."""
 HOST: Kind[str] = kind(
     lambda text: text if _HOST.fullmatch(text) else None,
     str,
@@ -285,12 +302,21 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
         summary="keep pgbench's per-transaction log, compressed",
         turns=LoadOptions.turns,
     )
-    count: bool = option(
-        SWITCH,
-        default=False,
-        summary="count the instructions of the server under Valgrind, instead of timing it",
+    counting: str = option(
+        COUNT,
+        name="count",
+        default="off",
+        summary="count instructions under Valgrind: on, instead of timing; also, in trials of their own",
         turns=LoadOptions.turns,
     )
+
+    @property
+    def count(self) -> bool:
+        return self.counting == "on"
+
+    @property
+    def counted_along(self) -> int | None:
+        return int(self.counting.removeprefix(f"{ALONG}:")) if self.counting.startswith(ALONG) else None
 
     def warm_up(self) -> Self:
         """Where instructions are counted, the shorter of two windows."""

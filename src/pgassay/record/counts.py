@@ -13,6 +13,8 @@ from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
 
 FILE = "counts.json"
+FOLDER = "counted"
+"""Of a timed trial: what the counted trial left that followed it, its `counts.json` among it."""
 
 
 @dataclass(frozen=True)
@@ -40,9 +42,12 @@ def decode(text: bytes) -> CountsRecord:
 
 def counts(run: Run, number: int) -> CountsRecord | None:
     """What was counted in a trial; None where nothing was. Raises `DamagedError`."""
-    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
-    text = run.optional(name, "the counts")
-    try:
-        return None if text is None else decode(text)
-    except ValueError as failure:
-        raise damaged(run.path, f"{name}: {failure}") from failure
+    for place in (FILE, f"{FOLDER}/{FILE}"):
+        name = f"{trials.DIRECTORY}/{number:06d}/{place}"
+        text = run.optional(name, "the counts")
+        try:
+            if text is not None:
+                return decode(text)
+        except ValueError as failure:
+            raise damaged(run.path, f"{name}: {failure}") from failure
+    return None

@@ -11,6 +11,7 @@ from msgspec import Meta
 
 from pgassay.study.levels import Place
 from pgassay.study.responses import Status
+from pgassay.study.work import COUNTED_ALONG
 
 FORMAT = 1
 """The version of every file of a run directory."""
@@ -103,7 +104,10 @@ class TrialRecord:
 
     @property
     def length_s(self) -> float:
-        """All of its life: the sum of its steps, since a wall clock may jump; by that only if no step was timed."""
+        """All of its life: the sum of its steps, since a wall clock may jump; by that only if no step was timed.
+
+        Budgets and forecasts go by it, so a counted trial that follows it is no part.
+        """
         if self.timings_s:
-            return sum(self.timings_s.values())
+            return sum(self.timings_s.values()) - self.timings_s.get(COUNTED_ALONG, 0.0)
         return (self.finished_wall_ns - self.started_wall_ns) / 1e9

@@ -98,6 +98,8 @@ _PHRASES: Mapping[str, Phrase] = {
 }  # fmt: skip
 
 
+INSTRUCTIONS = "instructions_per_transaction"
+"""Counted along with times: said in a sentence of its own, with its interval."""
 PAID = (
     "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
     "disk_written_bytes_per_transaction",
@@ -523,7 +525,7 @@ def headline(case: Case) -> Headline:
     elif len(names) > EACH_MAX:
         better = [each for each in case.verdicts if each.verdict.kind is Kind.BETTER]
         subjects = [max(better, key=size_of).effect.treatment] if better else ()
-    parts = (_found(case), _costs(case, subjects), what := advice(case, subjects))
+    parts = (finding(case), _costs(case, subjects), what := advice(case, subjects))
     found = badges(case)
     said = [part for part in parts if part][:SENTENCES_MAX]
     return Headline(_once(said, _sure(case.verdicts[0].effect)), found, [what] if found and what else ())
@@ -585,7 +587,8 @@ def _changed(case: Case, response: Response, effect: Effect) -> str:
     return " ".join(filter(None, (amount, unit, phrase.badge, f"({', '.join(regime)})" if regime else "")))
 
 
-def _found(case: Case) -> str:
+def finding(case: Case) -> str:
+    """What was found of the primary response, in a sentence."""
     head = f"{case.label}: " if case.label else ""
     if case.objections:
         return f"{head}no verdict: lint objects to these runs ({shortened('; '.join(case.objections))})"
@@ -843,8 +846,8 @@ _Moved: TypeAlias = list[tuple[Response, list[Sequence[Effect]]]]
 
 def _together(case: Case, subjects: Sequence[str]) -> list[tuple[Sequence[str], _Moved]]:
     """What moved with all subjects alike, and then what moved with one of them only (or otherwise)."""
-    found = {name: {response.name: (response, effects) for response, effects in moved_of(case, name)}
-             for name in subjects}  # fmt: skip
+    found = {name: {response.name: (response, effects) for response, effects in moved_of(case, name)
+                    if response.name != INSTRUCTIONS} for name in subjects}  # fmt: skip
     shared: _Moved = []
     for name, (response, effects) in found[subjects[0]].items() if len(subjects) > 1 else ():
         every = [effects, *(mine[name][1] for other in subjects[1:] if name in (mine := found[other]))]

@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
+from pgassay.analysis.explanation import share_explained
 from pgassay.analysis.observations import observe
+from pgassay.analysis.verdicts import verdict
 from pgassay.record.counts import CountsRecord, counts
 from pgassay.report import formatting
+from pgassay.report.answer import INSTRUCTIONS
+from pgassay.report.findings import Judged
+from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, valid_by_place
+from pgassay.study.document import COUNTED_RESOLUTION
+from pgassay.study.levels import Place
+from pgassay.study.quantities import share
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.work import COUNTED_ALONG
 
 if TYPE_CHECKING:
     from pgassay.record.values import TrialRecord
@@ -29,6 +38,7 @@ _CALLED = 1e-3
 """Calls in a transaction; a function that has fewer is not called in it."""
 _MOSTLY = 0.8
 _NONE = (0.0, 0.0)
+_CPU = "server_cpu_us_per_transaction"
 Figures: TypeAlias = Mapping[str, tuple[float, float]]
 """Of each function its own instructions, and its calls."""
 
@@ -73,6 +83,34 @@ def largest(before: Sequence[Figures], after: Sequence[Figures]) -> tuple[Functi
     return tuple(sorted(found, key=lambda each: (-abs(each.after[0] - each.before[0]), each.name))[:SHOWN])
 
 
+@dataclass(frozen=True)
+class Along:
+    """What counted trials found of a treatment along with its times; each of these changes has neither good nor bad.
+
+    `explained` is the share of the change of CPU time that the instructions make up, with the ends of its interval;
+    None where that time is not told from the baseline's.
+    """
+
+    instructions: "Judged"
+    cpu: "Judged"
+    explained: tuple[float, float, float] | None
+
+
+def along(findings: "Findings") -> tuple[Along, ...]:
+    """A comparison each, in the study's order; nothing where no counted trials followed timed ones."""
+    if findings.counted or not any(COUNTED_ALONG in trial.regime for trial in findings.trials):
+        return ()
+    resolutions = {INSTRUCTIONS: share("", COUNTED_RESOLUTION), _CPU: findings.study.design.resolution}
+    found: dict[Place, list[Judged]] = {}
+    for name, resolution in resolutions.items():
+        response, most = replace(findings.responses[name], better=Better.NEITHER), findings.study.design.blocks_max
+        for effect in (each for each in findings.costs if each.response == name):
+            judged = Judged(effect, verdict(effect, response, resolution=resolution, blocks_max=most))
+            found.setdefault(effect.place, []).append(judged)
+    pairs = (each for each in found.values() if len(each) == len(resolutions))
+    return tuple(Along(part, whole, share_explained(part.effect, whole.effect)) for part, whole in pairs)
+
+
 def _describe(findings: "Findings") -> Iterator[Part]:
     known = {each.number: found for each in findings.trials if (found := counts(findings.run, each.number))}
     if not known:
@@ -106,6 +144,16 @@ def _describe(findings: "Findings") -> Iterator[Part]:
                 calls.append({**where, "system_call": call.name, **_ends(effect), **often})
             yield Table(("system call", *head), rows, formatting.place(*place), _CALL_NOTES, name=SYSTEM_CALLS)
     yield Brief("own instructions of each function for a transaction, and what makes the difference")
+    if both := findings.once(along):
+        values = [
+            {
+                "instructions": effect_values(each.instructions.effect),
+                "server_cpu": effect_values(each.cpu.effect),
+                "explained": each.explained,
+            }
+            for each in both
+        ]
+        yield Values({COUNTED_ALONG: values})
     yield Values({NAME: plain, SYSTEM_CALLS: calls})
 
 

@@ -31,6 +31,7 @@ from pgassay.report import (
     decide,
     disk,
     formatting,
+    functions,
     likeness,
     power_cuts,
     servers,
@@ -38,6 +39,8 @@ from pgassay.report import (
 )
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
+    EACH_MAX,
+    INSTRUCTIONS,
     PAID,
     PAID_FIRST,
     SAME,
@@ -47,11 +50,13 @@ from pgassay.report.answer import (
     Headline,
     by_thresholds,
     choices,
+    finding,
     found_of,
     going_on,
     headline,
     joined,
     listed,
+    not_judged,
 )
 from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
@@ -62,7 +67,7 @@ from pgassay.study.units import format_bytes
 from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
-    from pgassay.report.findings import Findings
+    from pgassay.report.findings import Findings, Judged
 
 _LOAD = {
     "load.scale": "scale", "load.warehouses": "warehouses", "load.tables": "tables", "load.rows": "rows each",
@@ -121,6 +126,9 @@ def headline_of(findings: "Findings") -> Headline:
             first, *others = found.sentences
             limits = [*_images(findings), _NOT_TIMED]
             found = replace(found, sentences=(first, *limits, *others), rest=(*limits, *found.rest))
+        elif more := tuple(_along(findings)):
+            first, *others = found.sentences
+            found = replace(found, sentences=(first, *more, *others), rest=(*more, *found.rest))
     else:
         found = of_curves(findings)
     if cuts is None:
@@ -128,6 +136,26 @@ def headline_of(findings: "Findings") -> Headline:
     # No badges: they would stand before what power cuts did, and are about the rest alone.
     first, *others = found.sentences
     return Headline((*cuts.sentences, f"{findings.primary.title}: {first}", *others))
+
+
+def _along(findings: "Findings") -> Iterator[str]:
+    """What counted trials found along with times, and what of the CPU time that explains; nothing before a verdict."""
+    both = findings.once(functions.along)
+    if not both or all(not_judged(each.instructions) for each in both):
+        return
+    case = replace(findings.once(case_of), label="", objections=())
+
+    def said(judged: Sequence["Judged"]) -> str:
+        primary = replace(findings.responses[judged[0].effect.response], better=Better.NEITHER)
+        return finding(replace(case, primary=primary, verdicts=judged))
+
+    yield said([each.instructions for each in both])
+    for each in both if len(both) <= EACH_MAX else ():
+        if each.explained is not None:
+            share, low, high = (f"{100 * value:.0f}" for value in each.explained)
+            yield f"{said([each.cpu])}, of which the instructions explain {share} % ({low} to {high} %)"
+        elif each.instructions.verdict.kind is Kind.DIFFERENT:
+            yield f"{said([each.cpu])}, so what the instructions explain of it is not known"
 
 
 def _images(findings: "Findings") -> Iterator[str]:
@@ -255,6 +283,9 @@ def changes(findings: "Findings") -> Iterator[Change]:
             yield from moved
             break
     yield from (each for each in named if each.response.name not in again)
+    for each in findings.once(functions.along):
+        if each.instructions.verdict.kind is Kind.DIFFERENT and INSTRUCTIONS not in names:
+            yield Change(findings.responses[INSTRUCTIONS], each.instructions.effect)
 
 
 def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:

@@ -23,6 +23,7 @@ from pgassay.study.responses import Status
 from pgassay.study.work import (
     BURST,
     COUNTED,
+    COUNTED_ALONG,
     CUT_OFF_MAX,
     CYCLES_WANTED,
     RESTARTED_BY,
@@ -57,8 +58,8 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
         else:
             found += [str(trial.regime.get("checkpoint_words", "")) for trial in members if mode not in _KINDS]
         found += [str(trial.regime.get("defaults", "")) for trial in members]
-    for instrument in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(COUNTED))):
-        found.append(f"instructions in user space, counted by {instrument}: no system calls, no JIT, one client")
+    found += _each(valid, COUNTED, "instructions in user space, counted by {}: no system calls, no JIT, one client")
+    found += _each(valid, COUNTED_ALONG, "instructions of one client after a checkpoint, in trials of their own: {}")
     # To drives by a slower clock the processor is faster than it is.
     for slower in sorted({dilation(trial.levels) for trial in valid} - {1}):
         times = f"rates and times by the drives' clock, as with a processor {slower} times as fast"
@@ -69,15 +70,18 @@ def regimes_of(trials: Sequence[TrialRecord], work: Work = TRANSACTION) -> tuple
             "clients on the same CPU as their backends (placement = paired: a CPU-bound treatment is faster so than"
             " where the scheduler places both)"
         )
-    for names in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(STANDBYS))):
-        found.append(f"commits that wait for standbys: {STANDBYS} = '{names}'")
-    for command in dict.fromkeys(str(said) for trial in valid if (said := trial.regime.get(RESTARTED_BY))):
-        found.append(f"your server, restarted before each trial by: {command}")
+    found += _each(valid, STANDBYS, f"commits that wait for standbys: {STANDBYS} = '{{}}'")
+    found += _each(valid, RESTARTED_BY, "your server, restarted before each trial by: {}")
     # Others took pages before the server started: the machine's memory was not the study's alone.
     if remarks := [str(said) for trial in valid if (said := trial.regime.get("huge_pages"))]:
         several = " (in the first of them)" if len(remarks) > 1 else ""
         found.append(f"in {len(remarks)} of the valid trials {remarks[0]}{several}")
     return tuple(dict.fromkeys(text for text in found if text))
+
+
+def _each(trials: Sequence[TrialRecord], name: str, words: str) -> list[str]:
+    """The words with each value that the trials' regimes have under a name."""
+    return [words.format(said) for trial in trials if (said := trial.regime.get(name))]
 
 
 def _cycles(kind: str, trials: Sequence[TrialRecord]) -> str:

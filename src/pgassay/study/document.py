@@ -35,11 +35,14 @@ COUNTED_LOAD: Mapping[str, str] = {
     "transactions": "500", "clients": "1", "jobs": "1", "warmup": "0s", "checkpoint": "none",
 }  # fmt: skip
 """Of a load whose instructions are counted: transactions of one client, and nothing that goes by time."""
+ALONG = "also"
+"""The level of `load.count` that counts along with timing, in trials of their own."""
+COUNTED_RESOLUTION = "0.2%"
 _COUNTED: Document = {
     "responses": {"primary": "instructions_per_transaction", "secondary": ["wal_bytes_per_transaction"]},
-    "design": {"resolution": "0.2%", "blocks": {"min": 5, "max": 20}},
+    "design": {"resolution": COUNTED_RESOLUTION, "blocks": {"min": 5, "max": 20}},
 }
-_TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing", "slice", "placement")
+TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing", "slice", "placement")
 """Options of a load and a design that mean nothing where instructions are counted."""
 
 
@@ -111,9 +114,7 @@ def resolve(
     """
     resolved = _sized(name, document, overrides, None if overrides.count else usable)
     if overrides.count:
-        if any(_split(text, "--set")[0] == _DURATION for text in (*overrides.fixed, *overrides.levels)):
-            raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
-        resolved = _counted(resolved)
+        resolved = _counted(resolved, overrides)
     for text in overrides.levels:
         resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
@@ -152,15 +153,20 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
     return {**_laid_over(resolved, program), "load": dict(program["load"])}
 
 
-def _counted(document: Document) -> Document:
+def _counted(document: Document, overrides: Overrides) -> Document:
     """The study with its instructions counted; a load that is made for that (`load.count`) keeps what it says."""
+    changed = [_split(text, "--set") for text in (*overrides.fixed, *overrides.levels)]
+    if any(name == _DURATION for name, _ in changed):
+        raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
+    if any(name == "load.count" and level.startswith(ALONG) for name, level in changed):
+        raise UsageError("--count counts instead of timing, --count-also does both", "leave one of them out")
     load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
     usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
     if load.get("count") == "on":
         load = {**usual, **load}
     else:
         load |= {"count": "on", **usual, **{key: load[key] for key in ("transactions",) if key in load}}
-    for table, timed in ((load, _TIMED_LOAD), (design, _TIMED_DESIGN)):
+    for table, timed in ((load, TIMED_LOAD), (design, _TIMED_DESIGN)):
         for key in timed:
             table.pop(key, None)
     return _laid_over({**document, "load": load, "design": design}, _COUNTED)

@@ -86,6 +86,9 @@ SOMEWHERE = "somewhere"
 COUNTED = "counted"
 """What a trial's regime names its instrument by, where instructions were counted and nothing was timed."""
 
+COUNTED_ALONG = "counted_along"
+"""Of the regime of a timed trial: the instrument of the counted trial that followed it, or why that has no count."""
+
 STANDBYS = "synchronous_standby_names"
 """Of a trial's regime: the standbys that its commits waited for, as the server's setting names them."""
 
