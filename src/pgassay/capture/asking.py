@@ -187,7 +187,6 @@ def _require_names(question: Question, capture: Capture) -> None:
 
 
 def _require_table(change: str, tree: Any, capture: Capture) -> None:
-    """The table of a statement, and the columns of an index."""
     name, schema = tree.relation.relname, tree.relation.schemaname
     found = [each for each in capture.tables if each.name == name and schema in (None, each.schema)]
     if not found and not getattr(tree, "missing_ok", False):
@@ -254,8 +253,8 @@ def _data(
     programs = _restores(installations)
     if synthesis is None:
         return dump.playable(programs, path / capture.data.file, folder, runner, needing.lines)
-    schema = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
-    return dump.Playable(synthetic.playable(synthesis, schema.before, schema.after, folder), schema.missing)
+    before, after, missing = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
+    return dump.Playable(synthetic.playable(synthesis, before, after, folder), missing)
 
 
 def _restores(installations: Sequence[Installation]) -> list[Path]:
@@ -280,7 +279,7 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
     if capture.data.physical is not None:
         raise missing_extensions(missing, next(iter(missing.values())))
     file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
-    found = dump.needing_of(_restores(installations)[0], file, missing, runner)
+    found = dump.needing(dump.contents(_restores(installations)[0], file, runner, "--verbose"), missing)
     if found.tables:
         first = next(iter(found.tables))
         tables = dict.fromkeys(table for needed in found.tables.values() for table in needed)
@@ -356,10 +355,10 @@ def _libraries(
     return tuple(kept), strange
 
 
-def _extensions_asked(question: Question) -> tuple[str, ...]:
+def _extensions_asked(question: Question) -> dict[str, None]:
     """Whose settings are asked about, by the word before the dot: PostgreSQL takes any such name."""
     settings = (name.split(".") for name in question.factors if name.startswith("server."))
-    return tuple(dict.fromkeys(words[1] for words in settings if len(words) > 2))
+    return dict.fromkeys(words[1] for words in settings if len(words) > 2)
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:
