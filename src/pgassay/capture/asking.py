@@ -62,7 +62,6 @@ class PreparedQuestion:
         return pace_of(self.pace, self.capture.load, self.load.played)
 
     def document(self) -> dict[str, Any]:
-        """The tables of a study file."""
         scripts = {self.folder / f"{each.name}.sql": each.weight for each in self.load.played}
         held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
@@ -259,8 +258,7 @@ def _data(
 
 def _restores(installations: Sequence[Installation]) -> list[Path]:
     """Their pg_restores, the newest first."""
-    newest_first = sorted(installations, key=lambda each: -each.version.major)
-    return [each.bindir / "pg_restore" for each in newest_first]
+    return [each.bindir / "pg_restore" for each in sorted(installations, key=lambda each: -each.version.major)]
 
 
 def _needing(path: Path, capture: Capture, installations: Sequence[Installation], runner: Runner) -> Needing:
@@ -379,12 +377,6 @@ def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -
     return found
 
 
-def libc_version() -> str:
-    """Of this machine, as PostgreSQL writes it down for collations of libc (`2.36`); empty where it is not glibc."""
-    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    return version if name == "glibc" else ""
-
-
 def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
     source, found = capture.source, {}
     if source.major not in {each.version.major for each in installations}:
@@ -392,8 +384,10 @@ def _warnings(capture: Capture, installations: Sequence[Installation], missing: 
             f"the server is PostgreSQL {source.major}, and the study runs on "
             f"{installations[0].version.major}; --pg-bindir names another"
         )
-    needs, here = capture.data.physical, libc_version()
-    if needs is not None and needs.provider == "c" and here and needs.collation_version not in ("", here):
+    needs = capture.data.physical
+    name, _, here = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")  # so it stands in collations of libc
+    is_libc = needs is not None and needs.provider == "c" and name == "glibc"
+    if needs is not None and is_libc and needs.collation_version not in ("", here):
         found["collation_version"] = (
             f"the files were sorted with version {needs.collation_version} of their collation, and this machine"
             f" has {here}: indexes on text"

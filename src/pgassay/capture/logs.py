@@ -93,8 +93,6 @@ class LoggedTransaction:
 
 @dataclass(frozen=True)
 class Summary:
-    """What logs come to (`summarize_server_logs`)."""
-
     first_us: int | None
     last_us: int | None
     statements: tuple[LoggedStatement, ...]

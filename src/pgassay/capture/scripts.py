@@ -704,8 +704,6 @@ PAUSE_US_LEAST, PAUSE_US_MOST = 50, 1_000_000
 
 @dataclass
 class _Part:
-    """One statement of it."""
-
     statement: Statement
     parsed: Parsed
     values: StatementValues

@@ -58,8 +58,6 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Rows:
-    """The answer of a read: the names of its columns, and its rows."""
-
     names: tuple[str, ...]
     rows: tuple[Row, ...]
 
@@ -77,8 +75,6 @@ class Readable(Protocol):
 
 @dataclass
 class Spent:
-    """What the session has cost so far."""
-
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
@@ -115,7 +111,6 @@ class Session:
         self._connection.close()
 
     def read(self, what: str, sql: str) -> Rows:
-        """See `Readable`."""
         import psycopg
         from psycopg import errors
 
@@ -157,7 +152,6 @@ class Session:
 
     @property
     def pid(self) -> int:
-        """The process id of our session on the server's machine."""
         return self._connection.info.backend_pid
 
     @property

@@ -79,12 +79,14 @@ _MARKS = (
     Mark(re.compile(rf"(?:Vuser {WHOLE}:)?TEST RESULT")),
 )
 REPORT = "hammerdb-job-report-v1"
+_TABLES = {"JOBMAIN": ("jobid", "db", "bm", "jobdict", "timestamp"), "JOBOUTPUT": ("jobid", "vu", "output")}
 _STEPS_MOST = 200_000_000
 """Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
 _JOBS_MOST = 100_000
 _LOADED = re.compile(r"CREATING \w+ SCHEMA")
 _NO_SETTING = ("timestamp", "after_load")
 
+_PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 RESPONSES = (
     response("nopm"),
     response("tpm"),
@@ -127,9 +129,7 @@ def read_report(place: str, text: str) -> Reading | str:
         document = untrusted.json(text)
     except ValueError as failure:
         return f"is a HammerDB job report that cannot be read: {failure}"
-    job, asked, system, result = (
-        member(document, name) for name in ("job", "benchmark_config", "system", "result")
-    )  # fmt: skip
+    job, asked, system, result = (member(document, name) for name in ("job", "benchmark_config", "system", "result"))
     nopm, tpm = (_number(result.get(name)) for name in ("nopm", "tpm"))
     if nopm is None or tpm is None:
         kind = str(job.get("benchmark") or "an unknown benchmark")
@@ -158,7 +158,7 @@ def read_report(place: str, text: str) -> Reading | str:
         responses={
             "nopm": nopm,
             "tpm": tpm,
-            **{f"neword_{name}": _number(new_order.get(name)) for name in ("p50_ms", "p95_ms", "p99_ms")},
+            **{f"neword_{name}": _number(new_order.get(name)) for name in _PERCENTILES},
         },
         planned_s=None if minutes is None else 60.0 * minutes,
         series=_course(_points(document), rampup, minutes),
@@ -244,24 +244,14 @@ def read_hammerdb(path: Path) -> Reading | str:
             database.execute("PRAGMA trusted_schema = OFF")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX)
             database.set_progress_handler(lambda: next(steps, None) is None, 10_000)
-            missing = _missing(database)
-            if missing:
-                return f"is an SQLite file without HammerDB's {missing}"
+            for table, wanted in _TABLES.items():
+                found = _columns(database, table)
+                missing = next((f"column {table}.{column}" for column in wanted if column not in found), "")
+                if missing:
+                    return f"is an SQLite file without HammerDB's {missing if found else f'table {table}'}"
             return _read(path.name, database)
     except sqlite3.Error as failure:
         return f"is an SQLite file that cannot be read: {failure}"
-
-
-def _missing(database: sqlite3.Connection) -> str:
-    wanted = {"JOBMAIN": ("jobid", "db", "bm", "jobdict", "timestamp"), "JOBOUTPUT": ("jobid", "vu", "output")}
-    for table, columns in wanted.items():
-        found = _columns(database, table)
-        if not found:
-            return f"table {table}"
-        for column in columns:
-            if column not in found:
-                return f"column {table}.{column}"
-    return ""
 
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
@@ -274,7 +264,7 @@ def _columns(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _read(name: str, database: sqlite3.Connection) -> Reading:
-    timed = {"procname", "p50_ms", "p95_ms", "p99_ms", "summary"} <= _columns(database, "JOBTIMING")
+    timed = {"procname", *_PERCENTILES, "summary"} <= _columns(database, "JOBTIMING")
     counts = {"counter", "metric", "timestamp"} <= _columns(database, "JOBTCOUNT")
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
@@ -343,7 +333,7 @@ _NAMES = {"count_ware": "warehouses", "host": "pg_host"}
 def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:
     """Those of new orders over all virtual users (`summary` = 1), where the time profiler was on."""
     row = database.execute(
-        "SELECT p50_ms, p95_ms, p99_ms FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1", (jobid,)
+        f"SELECT {', '.join(_PERCENTILES)} FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1",
+        (jobid,),
     ).fetchone()
-    names = ("neword_p50_ms", "neword_p95_ms", "neword_p99_ms")
-    return {name: None if row is None else _number(row[place]) for place, name in enumerate(names)}
+    return {f"neword_{name}": _number(value) for name, value in zip(_PERCENTILES, row or (None,) * 3, strict=True)}

@@ -533,8 +533,6 @@ class Known:
 
 
 class Synthesis:
-    """Data by the statistics of `schema`."""
-
     def __init__(self, schema: Schema, seed: int = 1) -> None:
         self.schema = schema
         self._seed = seed
@@ -552,7 +550,6 @@ class Synthesis:
             yield table, self.rows(table.name)
 
     def rows(self, name: str) -> pl.DataFrame:
-        """The rows of one table."""
         table = self._tables[name]
         bound = self._bound_rows(name)
         rows = len(next(iter(bound.values()))) if bound else table.rows
