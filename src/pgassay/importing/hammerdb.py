@@ -52,8 +52,10 @@ from pgassay.study.responses import Better, Response
 from pgassay.untrusted import WHOLE
 
 MAGIC = b"SQLite format 3\x00"
-_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) NOPM from ({WHOLE}) (.+?) TPM")
-_OLD_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) (.+?) TPM at ({WHOLE}) NOPM")
+_RESULT = re.compile(
+    rf"TEST RESULT : System achieved (?:(?P<nopm>{WHOLE}) NOPM from (?P<tpm>{WHOLE}) (?P<database>.+?) TPM"
+    rf"|(?P<old_tpm>{WHOLE}) (?P<old_database>.+?) TPM at (?P<old_nopm>{WHOLE}) NOPM)"
+)
 _MINUTES = re.compile(r"Timing test period of (\d{1,9}) in minutes")
 _USERS = re.compile(rf"({WHOLE}) (?:Active )?Virtual Users configured")
 _FAILED = re.compile(rf"Vuser ({WHOLE}):FINISHED FAILED")
@@ -212,11 +214,10 @@ def read_log(place: str, text: str) -> Reading | str:
         known.update(_printed(own))
         settings = dict(known)
         known.update(_printed(after) if result else {})
-        results = len(_RESULT.findall(part)) + len(_OLD_RESULT.findall(part))
-        if results > 1:
-            return f"holds {results} results: give each run a file"
-        new, old = _RESULT.search(part), _OLD_RESULT.search(part)
-        database = new[3] if new else old[2] if old else ""
+        results = list(_RESULT.finditer(part))
+        if len(results) > 1:
+            return f"holds {len(results)} results: give each run a file"
+        database = next((each["database"] or each["old_database"] for each in results), "")
         run = _run(where, ("", database, "", "", ""), part, {})
         if isinstance(run, str):
             return run
@@ -300,17 +301,13 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
 
 
 def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, float | None]) -> ForeignRun | str:
-    result, old, minutes = _RESULT.search(text), _OLD_RESULT.search(text), _MINUTES.search(text)
-    if result is None and old is None:
+    result, minutes = _RESULT.search(text), _MINUTES.search(text)
+    if result is None:
         if minutes is None:
             return "is no timed test (a schema's build, check or deletion, or a query workload)"
         failed = _FAILED.search(text)
         return f"has no result: {failed[0]}" if failed else "has no result: it was stopped, or still runs"
-    nopm, tpm = (result[1], result[2]) if result else (old[3], old[1]) if old else ("", "")
-    users = _USERS.search(text)
-    failures = _FAILED.findall(text)
-    problems = (Reason(ABORTED, f"virtual users {', '.join(failures)} finished with failures"),) if failures else ()
-    planned_s = 60.0 * int(minutes[1]) if minutes else None
+    users, failures = _USERS.search(text), _FAILED.findall(text)
     return ForeignRun(
         place=place,
         fields={
@@ -321,9 +318,12 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
             # a few words of the job's Tcl dictionary, which is a flat text of names and values
             **{_NAMES.get(name, name): value.strip("{}") for name, value in _DICT_WORD.findall(str(job[3] or ""))},
         },
-        responses={"nopm": float(nopm), "tpm": float(tpm), **latencies},
-        planned_s=planned_s,
-        problems=problems,
+        responses={
+            **{name: float(result[name] or result[f"old_{name}"]) for name in ("nopm", "tpm")},
+            **latencies,
+        },
+        planned_s=60.0 * int(minutes[1]) if minutes else None,
+        problems=(Reason(ABORTED, f"virtual users {', '.join(failures)} finished with failures"),) if failures else (),
     )
 
 
