@@ -218,7 +218,8 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         for part in parts_of(file.text):
             data = part.text.encode()
             inner = ForeignFile(path, data[:HEAD_BYTES], len(data), data)
-            parts += [(part, each, inner) for each in READERS if each.recognises(inner, options)][:1]
+            reader = next((each for each in READERS if each.recognises(inner, options)), None)
+            parts += [] if reader is None else [(part, reader, inner)]
         if parts:
             yield _page(path, parts, options, names)
             continue

@@ -144,9 +144,9 @@ def customer(number: int) -> Iterator[bytes]:
         credit = texts(("GC", "BC"), (random.random(rows) < 0.1).astype(np.int64))
         limit, balance, paid = (numerics(_same(cents, rows), 2) for cents in (5_000_000, -1000, 1000))
         discount, since = numerics(random.integers(0, 5001, rows), 4), timestamps(_same(_ENTRY_US, rows))
-        counts, data = (1, 0), random_texts(random, rows, 300, 500)
-        person = (np.arange(1, rows + 1), place, number, first, middle, last, *address, phone, since)
-        yield _pack(rows, *person, credit, limit, discount, balance, paid, *counts, data)
+        data, ids = random_texts(random, rows, 300, 500), np.arange(1, rows + 1)
+        person = [first, middle, last, *address, phone, since]
+        yield _pack(rows, ids, place, number, *person, credit, limit, discount, balance, paid, 1, 0, data)
 
 
 def history(number: int) -> Iterator[bytes]:
