@@ -760,18 +760,19 @@ def _share(parts: Sequence[_Part], group: Sequence[tuple[int, int]]) -> None:
     members = [(n, number) for n, number in group if n < len(parts) and parts[n].type_of(number) is not None]
     if len(members) < 2:
         return
-    leader = min(members, key=lambda member: _rank(parts[member[0]].values, member[1]))
+
+    def rank(member: tuple[int, int]) -> int:
+        values, number = parts[member[0]].values, member[1]
+        drawn_by_us = values.inline.get(number, "").startswith("(:")
+        return 0 if drawn_by_us and number in values.fresh else 1 if drawn_by_us else 2
+
+    leader = min(members, key=rank)
     source, number = parts[leader[0]], leader[1]
     for n, other in members:
         part = parts[n]
         alike = {source.type_of(number), part.type_of(other)}
         if (n, other) != leader and (len(alike) == 1 or alike <= set(INTEGERS)):
             _take(part.values, other, source.values, number, f"the same as ${number} of statement {leader[0] + 1}")
-
-
-def _rank(values: StatementValues, number: int) -> int:
-    drawn_by_us = values.inline.get(number, "").startswith("(:")
-    return 0 if drawn_by_us and number in values.fresh else 1 if drawn_by_us else 2
 
 
 def _take(mine: StatementValues, number: int, theirs: StatementValues, other: int, how: str) -> None:
