@@ -44,8 +44,8 @@ def test_a_histogram_shares_what_the_common_values_leave() -> None:
 
 
 def test_nothing_is_drawn_of_a_column_without_statistics() -> None:
-    assert scripts.values_of(UNKNOWN) is None
-    assert scripts.values_of(Column("b", "boolean", null_share=1.0)) is None
+    assert not scripts.values_of(UNKNOWN)
+    assert not scripts.values_of(Column("b", "boolean", null_share=1.0))
 
 
 def test_only_whole_numbers_close_together_are_drawn_between_the_bounds() -> None:
@@ -67,6 +67,6 @@ def test_an_even_key_is_one_range_and_a_skewed_one_has_buckets_and_common_values
 
 
 def test_a_new_key_is_above_all_others_and_fits_its_type() -> None:
-    assert scripts.fresh_lines("p", KEY) == ["\\set p random(1002, 1000001001)"]
+    assert scripts.fresh_line("p", KEY) == "\\set p random(1002, 1000001001)"
     full = Column("id", "smallint", histogram=("1", "32767"))
-    assert scripts.fresh_lines("p", full) == ["\\set p random(32767, 32767)"]
+    assert scripts.fresh_line("p", full) == "\\set p random(32767, 32767)"

@@ -70,8 +70,8 @@ def test_a_schema_is_dumped_without_data_and_taken_in_two_sections(tmp_path: Pat
     words = dump.command(Path("/b/pg_dump"), {"dbname": "shop"}, tmp_path / dump.SCHEMA)
     assert "--schema-only" in words
     restore = Restore(CONTENTS)
-    found = dump.sections(Path("pg_restore"), tmp_path / dump.SCHEMA, tmp_path, restore)  # type: ignore[arg-type]
-    assert (found.before, found.after, len(found.missing)) == ("SELECT 1;\n", "SELECT 1;\n", 3)
+    before, after, missing = dump.sections(Path("pg_restore"), tmp_path / dump.SCHEMA, tmp_path, restore)  # type: ignore[arg-type]
+    assert (before, after, len(missing)) == ("SELECT 1;\n", "SELECT 1;\n", 3)
     assert restore.scripts == 2
 
 

@@ -94,8 +94,8 @@ def test_data_from_statistics_are_loaded_without_the_constraints_that_they_break
         for named in ("record_number_check", "visit_check", "invoice_check", "duty_doctor_id_day_shift_excl"):
             assert f'constraint "{named}" of ' in said
         assert "percent_check" not in said, "numbers stay within those that there are"
-        schema = dump.sections(bindir / "pg_restore", path / dump.SCHEMA, folder, real.runner())
-        script = synthetic.playable(synthetic.read(path), schema.before, schema.after, folder)
+        before, after, _ = dump.sections(bindir / "pg_restore", path / dump.SCHEMA, folder, real.runner())
+        script = synthetic.playable(synthetic.read(path), before, after, folder)
         with psycopg.connect(where.conninfo(), autocommit=True) as connection:
             connection.execute("CREATE DATABASE copied")
         other = [f"--host={where.socket_directory}", f"--port={where.port}", f"--username={where.user}", "copied"]

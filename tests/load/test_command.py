@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from pgassay.interfaces.places import Endpoint
-from pgassay.load.pgbench.options import PgbenchOptions, create_command, fill_command, run_command
+from pgassay.load.pgbench.options import FILL, MAKE, PgbenchOptions, init_command, run_command
 
 ENDPOINT = Endpoint(Path("/s"), 5433, "postgres", "me")
 HERE = ["-h", "/s", "-p", "5433", "-U", "me", "postgres"]
@@ -60,8 +60,8 @@ def test_any_seed_fits() -> None:
 
 
 def test_preparing_is_parted() -> None:
-    assert create_command(PROGRAM, ENDPOINT, 5) == [str(PROGRAM), "-i", "-I", "dt", "-q", "-s", "5", *HERE]
-    assert fill_command(PROGRAM, ENDPOINT, 5) == [str(PROGRAM), "-i", "-I", "gp", "-q", "-s", "5", *HERE]
+    assert init_command(PROGRAM, ENDPOINT, 5, MAKE) == [str(PROGRAM), "-i", "-I", "dt", "-q", "-s", "5", *HERE]
+    assert init_command(PROGRAM, ENDPOINT, 5, FILL) == [str(PROGRAM), "-i", "-I", "gp", "-q", "-s", "5", *HERE]
 
 
 def test_variables_arrive_each_by_itself() -> None:

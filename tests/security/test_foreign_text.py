@@ -12,7 +12,7 @@ from pgassay.errors import UsageError
 from pgassay.flash import settings
 from pgassay.importing import reader
 from pgassay.load.pgbench import data
-from pgassay.load.pgbench.options import Script, _only_reads, _round_trips
+from pgassay.load.pgbench.options import PgbenchOptions, Script
 from pgassay.postgres.settings import read_conf
 from tests.security.forging import bounded
 
@@ -23,9 +23,9 @@ def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "mine.conf").write_bytes(b"# gr\xfc\xdfe\nwork_mem = 8MB\n")
     (tmp_path / "mine.sql").write_bytes(b"-- gr\xfc\xdfe\nSELECT 1;\n")
     assert read_conf(tmp_path / "mine.conf").settings == {"work_mem": "8MB"}
-    script = Script(str(tmp_path / "mine.sql"))
-    assert _only_reads(script)
-    assert _round_trips(script) == 1
+    options = PgbenchOptions(scripts=(Script(str(tmp_path / "mine.sql")),))
+    assert options.reads_only
+    assert options.round_trips == 1
 
 
 def test_what_must_be_utf_8_names_its_line(tmp_path: Path) -> None:

@@ -62,7 +62,6 @@ class PreparedQuestion:
         return pace_of(self.pace, self.capture.load, self.load.played)
 
     def document(self) -> dict[str, Any]:
-        """The tables of a study file."""
         scripts = {self.folder / f"{each.name}.sql": each.weight for each in self.load.played}
         held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
@@ -187,7 +186,6 @@ def _require_names(question: Question, capture: Capture) -> None:
 
 
 def _require_table(change: str, tree: Any, capture: Capture) -> None:
-    """The table of a statement, and the columns of an index."""
     name, schema = tree.relation.relname, tree.relation.schemaname
     found = [each for each in capture.tables if each.name == name and schema in (None, each.schema)]
     if not found and not getattr(tree, "missing_ok", False):
@@ -254,14 +252,13 @@ def _data(
     programs = _restores(installations)
     if synthesis is None:
         return dump.playable(programs, path / capture.data.file, folder, runner, needing.lines)
-    schema = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
-    return dump.Playable(synthetic.playable(synthesis, schema.before, schema.after, folder), schema.missing)
+    before, after, missing = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
+    return dump.Playable(synthetic.playable(synthesis, before, after, folder), missing)
 
 
 def _restores(installations: Sequence[Installation]) -> list[Path]:
     """Their pg_restores, the newest first."""
-    newest_first = sorted(installations, key=lambda each: -each.version.major)
-    return [each.bindir / "pg_restore" for each in newest_first]
+    return [each.bindir / "pg_restore" for each in sorted(installations, key=lambda each: -each.version.major)]
 
 
 def _needing(path: Path, capture: Capture, installations: Sequence[Installation], runner: Runner) -> Needing:
@@ -280,7 +277,7 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
     if capture.data.physical is not None:
         raise missing_extensions(missing, next(iter(missing.values())))
     file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
-    found = dump.needing_of(_restores(installations)[0], file, missing, runner)
+    found = dump.needing(dump.contents(_restores(installations)[0], file, runner, "--verbose"), missing)
     if found.tables:
         first = next(iter(found.tables))
         tables = dict.fromkeys(table for needed in found.tables.values() for table in needed)
@@ -356,10 +353,10 @@ def _libraries(
     return tuple(kept), strange
 
 
-def _extensions_asked(question: Question) -> tuple[str, ...]:
+def _extensions_asked(question: Question) -> dict[str, None]:
     """Whose settings are asked about, by the word before the dot: PostgreSQL takes any such name."""
     settings = (name.split(".") for name in question.factors if name.startswith("server."))
-    return tuple(dict.fromkeys(words[1] for words in settings if len(words) > 2))
+    return dict.fromkeys(words[1] for words in settings if len(words) > 2)
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:
@@ -380,12 +377,6 @@ def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -
     return found
 
 
-def libc_version() -> str:
-    """Of this machine, as PostgreSQL writes it down for collations of libc (`2.36`); empty where it is not glibc."""
-    name, _, version = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")
-    return version if name == "glibc" else ""
-
-
 def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
     source, found = capture.source, {}
     if source.major not in {each.version.major for each in installations}:
@@ -393,8 +384,10 @@ def _warnings(capture: Capture, installations: Sequence[Installation], missing: 
             f"the server is PostgreSQL {source.major}, and the study runs on "
             f"{installations[0].version.major}; --pg-bindir names another"
         )
-    needs, here = capture.data.physical, libc_version()
-    if needs is not None and needs.provider == "c" and here and needs.collation_version not in ("", here):
+    needs = capture.data.physical
+    name, _, here = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")  # so it stands in collations of libc
+    is_libc = needs is not None and needs.provider == "c" and name == "glibc"
+    if needs is not None and is_libc and needs.collation_version not in ("", here):
         found["collation_version"] = (
             f"the files were sorted with version {needs.collation_version} of their collation, and this machine"
             f" has {here}: indexes on text"

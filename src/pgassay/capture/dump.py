@@ -50,12 +50,12 @@ class Needing:
         return tuple(" ".join(each.split()[:-1]) for each in entries if not each.startswith(_OF_AN_OBJECT))
 
 
-def needing(contents: Iterable[str], extensions: Iterable[str]) -> Needing:
-    """What needs one of these extensions; `contents` are lines of pg_restore's verbose list."""
+def needing(lines: Iterable[str], extensions: Iterable[str]) -> Needing:
+    """What needs one of these extensions; `lines` are those of pg_restore's verbose list."""
     entries: dict[str, str] = {}
     needs: dict[str, set[str]] = {}
     number = ""
-    for line in contents:
+    for line in lines:
         if entry := _ENTRY.match(line):
             number = entry[1]
             entries[number] = line
@@ -69,8 +69,9 @@ def needing(contents: Iterable[str], extensions: Iterable[str]) -> Needing:
         while more := {each for each, needed in needs.items() if each not in found and needed & found}:
             found |= more
         everything |= found
-        its = tuple(".".join(words[each][1:-1]) for each in entries if each in found and _is_table(entries[each]))
-        if its:
+        described = {each: _described(line) for each, line in entries.items() if each in found}
+        tabular = (each for each, text in described.items() if text.startswith("TABLE ") and not text.startswith(_DATA))
+        if its := tuple(".".join(words[each][1:-1]) for each in tabular):
             tables[name] = its
     return Needing(names, tuple(line for each, line in entries.items() if each in everything), tables)
 
@@ -79,11 +80,6 @@ def _described(line: str) -> str:
     """`217; 1259 16597 TABLE public orders app` as `TABLE public orders app`."""
     entry = _ENTRY.match(line)
     return entry[2] if entry else ""
-
-
-def _is_table(line: str) -> bool:
-    described = _described(line)
-    return described.startswith("TABLE ") and not described.startswith(_DATA)
 
 
 _DUMPING = (
@@ -160,16 +156,13 @@ def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[st
 
 
 def connection_words(parameters: Mapping[str, str]) -> str:
-    return " ".join(f"{name}='{_quoted(value)}'" for name, value in parameters.items())
+    quoted = {name: value.replace("\\", "\\\\").replace("'", "\\'") for name, value in parameters.items()}
+    return " ".join(f"{name}='{value}'" for name, value in quoted.items())
 
 
 def ticket() -> dict[str, str]:
     """What Kerberos needs of our environment to connect as we do."""
     return {name: os.environ[name] for name in ("KRB5CCNAME", "KRB5_CONFIG") if name in os.environ}
-
-
-def _quoted(value: str) -> str:
-    return value.replace("\\", "\\\\").replace("'", "\\'")
 
 
 def dump(arguments: list[str], password: str, file: Path, runner: Runner, session: Readable, *, local: bool) -> Dumped:
@@ -209,23 +202,19 @@ def _failure(done: Completed, file: Path) -> CaptureError:
 
 def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
     """The dump's table of contents, a line for each object; raises `CaptureError`."""
-    return [line for line in _list(restore, file, runner) if line and not line.startswith(";")]
+    return [line for line in contents(restore, file, runner) if line and not line.startswith(";")]
 
 
-def needing_of(restore: Path, file: Path, extensions: Iterable[str], runner: Runner) -> Needing:
-    """What of the dump needs these extensions; raises `CaptureError` where it cannot be read."""
-    return needing(_list(restore, file, runner, "--verbose"), extensions)
-
-
-def _list(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
+def contents(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
+    """The lines of the dump's table of contents with their comments; raises `CaptureError`."""
     done = runner.run([str(restore), "--list", *more], input_file=file)
     if done.status:
         raise dump_failed(done.stderr.strip())
     return done.stdout.split("\n")  # a name may hold whatever else Unicode calls the end of a line
 
 
-def left_out(contents: Iterable[str]) -> list[str]:
-    return [line for line in contents if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
+def left_out(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
 
 
 @dataclass(frozen=True)
@@ -247,49 +236,41 @@ def playable(
     cannot be read.
     """
     restore, *older = programs
-    contents = listed(restore, file, runner)
-    whole = not (without or left_out(contents))
+    lines = listed(restore, file, runner)
+    whole = not (without or left_out(lines))
     # The format of archives has versions of its own.
     if whole and all(runner.run([str(each), "--list"], input_file=file).status == 0 for each in older):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
         partial = script.with_suffix(".partial")
-        _restored(restore, file, partial, _chosen(contents, folder, without), runner)
+        _restored(restore, file, partial, _chosen(lines, folder, without), runner)
         partial.rename(script)
-    return Playable(script, _missing(contents))
+    return Playable(script, _missing(lines))
 
 
-@dataclass(frozen=True)
-class Sections:
-    """The SQL of a schema before and after its data, and what of the user's own is missing from it, in words."""
-
-    before: str
-    after: str
-    missing: tuple[str, ...]
-
-
-def sections(restore: Path, file: Path, folder: Path, runner: Runner, without: Collection[str] = ()) -> Sections:
-    """A dumped schema in two parts, without what is left out and the lines `without`; raises `CaptureError` where it
-    cannot be read.
+def sections(
+    restore: Path, file: Path, folder: Path, runner: Runner, without: Collection[str] = ()
+) -> tuple[str, str, tuple[str, ...]]:
+    """The SQL of a dumped schema before and after its data, without what is left out and the lines `without`, and what
+    of the user's own is missing from it, in words. Raises `CaptureError` where the dump cannot be read.
     """
-    contents = listed(restore, file, runner)
-    chosen = _chosen(contents, folder, without)
+    lines = listed(restore, file, runner)
+    chosen = _chosen(lines, folder, without)
 
     def section(name: str) -> str:
         script = folder / f"{name}.sql"
         _restored(restore, file, script, chosen, runner, f"--section={name}")
         return script.read_bytes().decode("utf-8")  # as it is, with a carriage return in a function or a label
 
-    return Sections(section("pre-data"), section("post-data"), _missing(contents))
+    return section("pre-data"), section("post-data"), _missing(lines)
 
 
-def _chosen(contents: Iterable[str], folder: Path, without: Collection[str]) -> Path:
+def _chosen(lines: Sequence[str], folder: Path, without: Collection[str]) -> Path:
     """The list of objects that a study's cluster takes, as a file in `folder`."""
-    whole = list(contents)
-    unwanted = {*left_out(whole), *without}
+    unwanted = {*left_out(lines), *without}
     chosen = folder / "contents.txt"
-    chosen.write_text("\n".join(line for line in whole if line not in unwanted) + "\n", encoding="utf-8")
+    chosen.write_text("\n".join(line for line in lines if line not in unwanted) + "\n", encoding="utf-8")
     return chosen
 
 
@@ -309,9 +290,9 @@ def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Run
                 sql.write(b"-- ")
 
 
-def _missing(contents: Iterable[str]) -> tuple[str, ...]:
+def _missing(lines: Iterable[str]) -> tuple[str, ...]:
     """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`, unless it is our own."""
-    users = (line for line in left_out(contents) if not any(own in line for own in _OURS))
+    users = (line for line in left_out(lines) if not any(own in line for own in _OURS))
     return tuple(" ".join(line.partition(";")[2].split()[2:-1]) for line in users)
 
 

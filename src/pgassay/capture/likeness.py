@@ -53,9 +53,12 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
         by_call("time a call", "exec_ms", "ms", counts=False),
     ]
     if pace is not None:
-        calls, wal = (None if rate is None else rate * pace for rate in (_calls_per_s(source), _wal_per_s(source)))
-        parts.append(_amount("calls a second", calls, _calls_per_s(here), ""))
-        parts.append(_amount("WAL a second", wal, _wal_per_s(here), "bytes", counts=False))
+        for name, unit in (("calls a second", ""), ("WAL a second", "bytes")):
+            rates = []
+            for load, times in ((source, pace), (here, 1.0)):
+                found = load.counters.get("wal_bytes") if unit else sum(each.calls for each in load.statements) or None
+                rates.append(None if found is None or not load.window_s else found / load.window_s * times)
+            parts.append(_amount(name, rates[0], rates[1], unit, counts=not unit))
     return Likeness(tuple(parts), _by_statement(source, here), ENOUGH)
 
 
@@ -66,16 +69,6 @@ def _played(source: Load, here: Load) -> Part:
     played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
     name = "time that is played" if _shares(source, "exec_ms") else "calls that are played"
     return Part(name, None if played is None else 1.0, played, "share", played, counts=False, caps=True)
-
-
-def _calls_per_s(load: Load) -> float | None:
-    calls = sum(each.calls for each in load.statements)
-    return calls / load.window_s if calls and load.window_s else None
-
-
-def _wal_per_s(load: Load) -> float | None:
-    found = load.counters.get("wal_bytes")
-    return None if found is None or not load.window_s else found / load.window_s
 
 
 def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:

@@ -93,8 +93,6 @@ class LoggedTransaction:
 
 @dataclass(frozen=True)
 class Summary:
-    """What logs come to (`summarize_server_logs`)."""
-
     first_us: int | None
     last_us: int | None
     statements: tuple[LoggedStatement, ...]
@@ -173,26 +171,18 @@ def read(
     """
     prefixes = files.prefixes or (own_prefix,)
     summary = _summary(files.paths, prefixes, database, files.log_format, keep_values=with_values, on_event=on_event)
-    if summary.has_calls:
-        if not summary.first_us:
-            raise _log_without_times()
-        return summary
-    if summary.plans or summary.plans_unread:
-        return summary
-    _require_known(summary, prefixes)
-    raise CaptureError(
-        "the log holds no statement of this database",
-        "log_min_duration_statement = 0 logs all of them, with their parameters and durations",
-    )
+    _require_readable(summary, prefixes)
+    if not (summary.has_calls or summary.plans or summary.plans_unread):
+        raise CaptureError(
+            "the log holds no statement of this database",
+            "log_min_duration_statement = 0 logs all of them, with their parameters and durations",
+        )
+    return summary
 
 
 def require_readable(path: Path, prefixes: Sequence[str], database: str, log_format: str | None = None) -> None:
     """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    summary = _summary([path], prefixes, database, log_format)
-    if summary.has_calls and not summary.first_us:
-        raise _log_without_times()
-    if not (summary.has_calls or summary.plans or summary.plans_unread):
-        _require_known(summary, prefixes)
+    _require_readable(_summary([path], prefixes, database, log_format), prefixes)
 
 
 def _summary(
@@ -224,7 +214,14 @@ def _summary(
     return summary
 
 
-def _require_known(summary: Summary, prefixes: Sequence[str]) -> None:
+def _require_readable(summary: Summary, prefixes: Sequence[str]) -> None:
+    if summary.has_calls and not summary.first_us:
+        raise CaptureError(
+            "the log's lines tell no time, so how often a statement ran cannot be known",
+            "add %m to log_line_prefix (a reload suffices), and capture a log written since",
+        )
+    if summary.has_calls or summary.plans or summary.plans_unread:
+        return
     if summary.foreign:
         raise CaptureError(
             "the log's messages are in a language that is not read",
@@ -435,10 +432,3 @@ def _numbers(
         if number:
             found.append((order[place], number))
     return tuple(found)
-
-
-def _log_without_times() -> CaptureError:
-    return CaptureError(
-        "the log's lines tell no time, so how often a statement ran cannot be known",
-        "add %m to log_line_prefix (a reload suffices), and capture a log written since",
-    )

@@ -71,13 +71,6 @@ def neutral_value(kind: str) -> str:
     return _BY_TYPE.get(kind.partition("(")[0].strip(), "")
 
 
-def neutral_operand(kind: str, operator: str) -> str:
-    """What is added to a column, multiplied or joined with it, of a type as `format_type` says it."""
-    if operator == "||":
-        return "'{}'" if kind.endswith("[]") or kind in ("json", "jsonb") else "'1'"
-    return "'1 second'" if kind.startswith(("timestamp", "time", "interval")) else "1"
-
-
 def is_text(kind: str) -> bool:
     return kind.partition("(")[0] in ("text", "character varying", "character", "citext", "name")
 
@@ -115,12 +108,12 @@ _PREFIXES = ("p_", "in_", "v_", "i_", "arg_", "the_", "new_")
 """Of the names of functions' arguments."""
 _QUALIFIES = ("whereClause", "quals", "functions")
 """Where rows are chosen, or made by functions in FROM. HAVING comes after the work on its rows is done."""
+_ADDED, _NAMES = ("A_Expr", "ParamRef", "TypeCast"), ("String", "TypeName", "Integer", "A_Const")
+"""Nodes of a sum or product of parameters, and of the names of operators and types in it."""
 _PLAYED = ("SelectStmt", "InsertStmt", "UpdateStmt", "DeleteStmt", "MergeStmt")
 
 
 class Role(Enum):
-    """What a parameter does in its statement."""
-
     EQUAL = "compared with"
     OTHER = "other than"
     LOWER = "from"
@@ -229,7 +222,11 @@ def parse(
         plain,
         places,
         uses,
-        _lists(text, tokens),
+        frozenset(  # the parameters behind which the server has left out the rest of a list
+            int(text[one.start + 1 : one.end + 1])
+            for one, other in pairwise(tokens)
+            if one.name == "PARAM" and text[other.start : other.end + 1] == SQUASHED
+        ),
         aggregates=reader.aggregates,
         limited=kind == "SelectStmt" and tree.limitCount is not None,
         filters=frozenset(reader.filters),
@@ -244,15 +241,6 @@ _NOWHERE = "it is compared with no column"
 def _kind(tree: Any) -> str:
     name = type(tree).__name__.removesuffix("Stmt")
     return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
-
-
-def _lists(text: str, tokens: Sequence[Any]) -> frozenset[int]:
-    """The parameters behind which the server has left out the rest of a list."""
-    return frozenset(
-        int(text[one.start + 1 : one.end + 1])
-        for one, other in pairwise(tokens)
-        if one.name == "PARAM" and text[other.start : other.end + 1] == SQUASHED
-    )
 
 
 _FIELDS = ("YEAR_P", "MONTH_P", "DAY_P", "HOUR_P", "MINUTE_P", "SECOND_P")
@@ -393,7 +381,6 @@ class _Reader:
         return [by_schema[each] for each in schemas] or list(by_schema.values())
 
     def _column(self, node: Any) -> Found | None:
-        """The column that an expression has its values from."""
         node = _bare(node)
         if _is(node, "CoalesceExpr"):
             return next(filter(None, map(self._column, node.args)), None)
@@ -449,7 +436,10 @@ class _Reader:
     def _operation(self, node: Any, operator: str) -> None:
         one, other = node.lexpr, node.rexpr
         if operator in _COMPARISONS:
-            self._comparison(one, other, _ROLES.get(operator, Role.EQUAL))
+            role, rows = _ROLES.get(operator, Role.EQUAL), _is(one, "RowExpr") and _is(other, "RowExpr")
+            for left, right in zip(one.args, other.args, strict=False) if rows else ((one, other),):
+                self._compared(role, left, right)
+                self._compared(_MIRRORED.get(role, role), right, left)
         elif operator in _MATCHED:
             self._pattern(one, other, "^{}")
         elif operator in _CONTAINED:
@@ -463,14 +453,6 @@ class _Reader:
                     self._note(number, Use(Role.KEY, table, column, path=path))
         elif (near := self._column(one) or self._column(other)) is not None:
             self._combined(one, other, operator, near)
-
-    def _comparison(self, one: Any, other: Any, role: Role) -> None:
-        pairs = [(one, other)]
-        if _is(one, "RowExpr") and _is(other, "RowExpr"):
-            pairs = list(zip(one.args, other.args, strict=False))
-        for left, right in pairs:
-            self._compared(role, left, right)
-            self._compared(_MIRRORED.get(role, role), right, left)
 
     def _containment(self, one: Any, other: Any, operator: str) -> None:
         for array, part in ((one, other), (other, one)):
@@ -486,8 +468,12 @@ class _Reader:
         """A column with a parameter: how alike they are, a sum, a text joined with another."""
         if operator in _SIMILAR and (operator != "%" or is_text(near[1].type)):
             use = Use(Role.VALUE if "-" in operator else Role.EQUAL, *near)
-        elif operator in (*_ARITHMETIC, "||"):
-            use = Use(Role.ADDED, *near, text=neutral_operand(near[1].type, operator))
+        elif operator == "||":
+            kind = near[1].type
+            use = Use(Role.ADDED, *near, text="'{}'" if kind.endswith("[]") or kind in ("json", "jsonb") else "'1'")
+        elif operator in _ARITHMETIC:
+            timed = near[1].type.startswith(("timestamp", "time", "interval"))
+            use = Use(Role.ADDED, *near, text="'1 second'" if timed else "1")
         else:
             return
         for side, each in ((one, other), (other, one)):
@@ -556,7 +542,7 @@ class _Reader:
         if around is not None:
             for number, made in _carried(around):
                 self._note(number, Use(role, *found, made=made) if "{}" in made else Use(Role.CONSTANT, text=made))
-        elif numbers and all(_is(each, "A_Expr", "ParamRef", "TypeCast") for each in _expressions(value)):
+        elif numbers and all(_is(each, *_ADDED, *_NAMES) for each in _walk(value)):
             carrier = next((each for each in numbers if _cast_in(value, each) != "interval"), numbers[0])
             self._note(carrier, Use(role, *found))
             for number in numbers:
@@ -722,11 +708,6 @@ def _walk(node: Any) -> Iterator[Any]:
 
 def _is(node: Any, *kinds: str) -> bool:
     return type(node).__name__ in kinds
-
-
-def _expressions(node: Any) -> Iterator[Any]:
-    """The nodes of an expression without names of operators and types."""
-    return (each for each in _walk(node) if not _is(each, "String", "TypeName", "Integer", "A_Const"))
 
 
 def _bare(node: Any) -> Any:

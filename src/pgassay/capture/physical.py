@@ -46,7 +46,6 @@ class Estimate:
 
 
 def require_room(estimate: Estimate, place: Path) -> None:
-    """Raise `CaptureError` where the files would not fit."""
     if estimate.room_bytes > estimate.free_bytes:
         raise CaptureError(
             f'the files need {format_size(estimate.room_bytes)} in "{place}", which has '

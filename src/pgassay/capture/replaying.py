@@ -58,8 +58,6 @@ _CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Counters of statements and of the database at one moment."""
-
     statements: Sequence[tuple[object, ...]]
     counters: Mapping[str, float]
 
@@ -265,14 +263,21 @@ class Examined:
 
 def examine(scripts: Sequence[CapturedScript], stage: Stage) -> dict[str, Examined]:
     """By name of the script; plans only where this PostgreSQL has auto_explain."""
-    explained, found = _explain(stage.server), {}
+    found, server = {}, stage.server
+    explained = True
+    try:  # plans are logged of every session that begins from now on
+        server.execute(_LOAD)
+        for name, value in _EXPLAINED.items():
+            server.execute(f"ALTER DATABASE \"{server.endpoint.database}\" SET {name} = '{value}'")
+    except QueryError:
+        explained = False
     for each in scripts:
         calls = calls_of(each)
         ended, failed = _played_alone(each, stage, _SEED, transactions=calls)
         if ended is None or failed:
             found[each.name] = Examined(calls, failed=failed)
             continue
-        plan = plan_in(stage.server.log_text(), len(each.statements)) if explained else ""
+        plan = plan_in(server.log_text(), len(each.statements)) if explained else ""
         found[each.name] = Examined(calls, sum(statement.rows for statement in ended.statements), plan)
     return found
 
@@ -291,17 +296,6 @@ def plan_in(log: str, count: int = 1) -> str:
         first = next((place for place, line in enumerate(lines) if "  (cost=" in line), len(lines))
         bare.append("\n".join(lines[first:]))
     return "\n\n".join(bare)[:_PLAN_MAX]
-
-
-def _explain(server: Server) -> bool:
-    """Have plans logged of every session that begins from now on; False where this PostgreSQL has no auto_explain."""
-    try:
-        server.execute(_LOAD)
-        for name, value in _EXPLAINED.items():
-            server.execute(f"ALTER DATABASE \"{server.endpoint.database}\" SET {name} = '{value}'")
-    except QueryError:
-        return False
-    return True
 
 
 FILE = "log.json"
@@ -337,7 +331,9 @@ class KeptLog:
         """Write it if it is kept; raises `OSError`."""
         time_us, session, database, _, kind, text, parameters, _ = event
         is_elsewhere = database and self._database not in ("", database)
-        if not (time_us and session) or is_elsewhere or not _is_kept(kind, text):
+        is_call = kind in ("statement", "execute", "error") and MARK not in text
+        is_played = is_call and (is_query(text) or _FRAMES.match(text) is not None)
+        if not (time_us and session) or is_elsewhere or not (is_played or kind in ("duration", "connect")):
             return
         if text and (private_name(text) or any(secret_in(each) is not None for each in (text, *parameters) if each)):
             self.secret += 1
@@ -372,8 +368,8 @@ def line_of(event: Event) -> str:
     if kind == "error":
         found["statement"] = text
     if parameters:
-        values = ", ".join(f"${place} = {_quoted(value)}" for place, value in enumerate(parameters, start=1))
-        found["detail"] = f"parameters: {values}"
+        quoted = ("NULL" if value is None else "'" + value.replace("'", "''") + "'" for value in parameters)
+        found["detail"] = f"parameters: {', '.join(f'${place} = {each}' for place, each in enumerate(quoted, start=1))}"
     return json.dumps(found) + "\n"
 
 
@@ -468,15 +464,3 @@ def _identifiers(source: Load) -> dict[str, int]:
 
 def _seconds(result: LoadResult) -> float:
     return (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
-
-
-def _is_kept(kind: str, text: str) -> bool:
-    if kind in ("duration", "connect"):
-        return True
-    return (
-        kind in ("statement", "execute", "error") and MARK not in text and bool(is_query(text) or _FRAMES.match(text))
-    )
-
-
-def _quoted(value: str | None) -> str:
-    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"

@@ -29,10 +29,11 @@ import json
 import re
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from functools import reduce
 from itertools import accumulate, pairwise
 from math import ceil, isfinite, log
 from random import Random
@@ -56,10 +57,16 @@ _FRESH_SPAN = 1_000_000_000
 
 @dataclass(frozen=True)
 class Values:
-    """Real values with their shares of the column; the shares add up to 1."""
+    """Real values with their shares of the column, which add up to 1; false where nothing is known."""
 
-    values: tuple[str, ...]
-    shares: tuple[float, ...]
+    values: tuple[str, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.values)
+
+    def __iter__(self) -> Iterator[tuple[str, float]]:
+        return zip(self.values, self.shares, strict=True)
 
     def sample(self, count: int, random: Random) -> list[str]:
         """`count` values in random order, each as often as its share says: evenly spaced along the distribution."""
@@ -72,8 +79,8 @@ class Values:
         return found
 
 
-def values_of(column: Column) -> Values | None:
-    """The values that the statistics know: common ones, and a histogram's bounds for the rest; None without any."""
+def values_of(column: Column) -> Values:
+    """The values that the statistics know: common ones, and a histogram's bounds for the rest."""
     common = sum(column.common_shares) if column.common_values else 0.0
     rest = max(0.0, 1.0 - common - (column.null_share or 0.0)) if column.histogram else 0.0
     shares = [
@@ -82,7 +89,7 @@ def values_of(column: Column) -> Values | None:
     ]
     total = sum(shares)
     if total <= 0:
-        return None
+        return Values()
     return Values((*column.common_values, *column.histogram), tuple(share / total for share in shares))
 
 
@@ -98,7 +105,16 @@ def dense_range(column: Column, rows: float | None) -> tuple[int, int] | None:
 def integer_lines(name: str, column: Column) -> list[str]:
     r"""The lines of a pgbench script that set `name` to a value of a dense column: `\set p1 random(1, 1000)`."""
     bounds = [int(value) for value in column.histogram]
-    lines = _range_lines(name, bounds)
+    span, last = bounds[-1] - bounds[0], len(bounds) - 1
+    if all(abs((each - bounds[0]) - span * n / last) <= _STRAIGHT * span for n, each in enumerate(bounds)):
+        bounds, last = [bounds[0], bounds[-1]], 1
+    buckets = min(_BUCKETS, last)
+    chosen = (bounds[round(n * last / buckets)] for n in range(buckets + 1))
+    ranges = [f"random({low}, {high})" for low, high in pairwise(chosen)]
+    lines = [f"\\set {name} {ranges[0]}"]
+    if buckets > 1:
+        cases = " ".join(f"WHEN :{name}_b = {n} THEN {each}" for n, each in enumerate(ranges[:-1]))
+        lines = [f"\\set {name}_b random(0, {buckets - 1})", f"\\set {name} CASE {cases} ELSE {ranges[-1]} END"]
     common = list(zip(column.common_values, column.common_shares, strict=False))
     if not common:
         return lines
@@ -111,25 +127,11 @@ def integer_lines(name: str, column: Column) -> list[str]:
     return [*lines, f"\\set {name}_u random(1, {_PARTS})", f"\\set {name} CASE {cases} ELSE :{name} END"]
 
 
-def _range_lines(name: str, bounds: Sequence[int]) -> list[str]:
-    span, last = bounds[-1] - bounds[0], len(bounds) - 1
-    if all(abs((each - bounds[0]) - span * n / last) <= _STRAIGHT * span for n, each in enumerate(bounds)):
-        return [f"\\set {name} random({bounds[0]}, {bounds[-1]})"]
-    chosen = [bounds[round(n * last / min(_BUCKETS, last))] for n in range(min(_BUCKETS, last) + 1)]
-    pairs = list(pairwise(chosen))
-    cases = " ".join(f"WHEN :{name}_b = {n} THEN random({low}, {high})" for n, (low, high) in enumerate(pairs[:-1]))
-    final = f"random({pairs[-1][0]}, {pairs[-1][1]})"
-    return [
-        f"\\set {name}_b random(0, {len(pairs) - 1})",
-        f"\\set {name} CASE {cases} ELSE {final} END" if cases else f"\\set {name} {final}",
-    ]
-
-
-def fresh_lines(name: str, column: Column) -> list[str]:
-    """The lines that set `name` to a whole number above all that a unique column holds."""
+def fresh_line(name: str, column: Column) -> str:
+    """The line that sets `name` to a whole number above all that a unique column holds."""
     greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
     most = min(greatest + _FRESH_SPAN, INTEGERS[column.type])
-    return [f"\\set {name} random({min(greatest + 1, most)}, {most})"]
+    return f"\\set {name} random({min(greatest + 1, most)}, {most})"
 
 
 def literal(value: str) -> str:
@@ -138,12 +140,12 @@ def literal(value: str) -> str:
     Colons would be variables, and quotes, backslashes and line ends differ between readers of scripts, so each of
     these is written by its number: `E'12\x3a30'` (manual, "String Constants with C-Style Escapes").
     """
-    return "E'" + "".join(each if each.isprintable() and each not in "':\\" else _escaped(each) for each in value) + "'"
 
+    def escaped(character: str) -> str:
+        code = ord(character)
+        return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
-def _escaped(character: str) -> str:
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+    return "E'" + "".join(each if each.isprintable() and each not in "':\\" else escaped(each) for each in value) + "'"
 
 
 _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precision")
@@ -164,12 +166,14 @@ def quantile(column: Column, place: float) -> str | None:
         bounds = column.histogram if len(column.histogram) > 1 else column.common_values
         return bounds[min(len(bounds) - 1, round(place * (len(bounds) - 1)))] if bounds else None
     number_of, text_of = read
-    values = values_of(column)
-    if values is None:
-        return None
-    known = sorted(_read(zip(values.values, values.shares, strict=True), number_of))
+    known = []
+    for value, share in values_of(column):
+        with suppress(ValueError, OverflowError):  # infinity, years that only PostgreSQL has
+            if isfinite(number := number_of(value)):
+                known.append((number, share))
     if not known:
         return None
+    known.sort()
     numbers = [number for number, _ in known]
     ends = [0.0, *accumulate(share for _, share in known[1:])]
     if ends[-1] <= 0:
@@ -181,14 +185,6 @@ def quantile(column: Column, place: float) -> str | None:
     return text_of(numbers[-1])
 
 
-def _read(pairs: Iterable[tuple[str, float]], number_of: Callable[[str], float]) -> Iterable[tuple[float, float]]:
-    """Values as numbers, without those that are none: infinity, years that only PostgreSQL has."""
-    for value, share in pairs:
-        with suppress(ValueError, OverflowError):
-            if isfinite(number := number_of(value)):
-                yield number, share
-
-
 def _reader(column: Column) -> tuple[Callable[[str], float], Callable[[float], str]] | None:
     """How values of a type with a scale become numbers, and numbers values."""
     kind = column.type.partition("(")[0]
@@ -198,15 +194,14 @@ def _reader(column: Column) -> tuple[Callable[[str], float], Callable[[float], s
         places = max((len(value.partition(".")[2]) for value in column.histogram), default=2)
         return float, lambda number: f"{number:.{min(places, 6)}f}"
     if kind == "date":
-        return lambda value: float(date.fromisoformat(value).toordinal()), _date
+        return (
+            lambda value: float(date.fromisoformat(value).toordinal()),
+            lambda number: date.fromordinal(round(number)).isoformat(),
+        )
     if kind.startswith("timestamp"):
         zone = "+00" if column.type.endswith("with time zone") else ""
         return _seconds, lambda number: datetime.fromtimestamp(number, UTC).isoformat(" ", "seconds")[:19] + zone
     return None
-
-
-def _date(number: float) -> str:
-    return date.fromordinal(round(number)).isoformat()
 
 
 def _seconds(value: str) -> float:
@@ -234,7 +229,7 @@ def arrays(column: Column, share: float | None, rows: float | None, count: int, 
     if dense is not None:
         return [array_text(str(random.randint(*dense)) for _ in range(length)) for _ in range(count)]
     values = values_of(column)
-    return [] if values is None else [array_text(values.sample(length, random)) for _ in range(count)]
+    return [array_text(values.sample(length, random)) for _ in range(count)] if values else []
 
 
 def array_text(values: Iterable[str]) -> str:
@@ -261,8 +256,7 @@ def elements(column: Column, share: float | None, form: str, count: int, random:
 
 def _shares(column: Column, parts: Callable[[str], Iterable[str]]) -> dict[str, float]:
     found: defaultdict[str, float] = defaultdict(float)
-    values = values_of(column)
-    for value, share in zip(values.values, values.shares, strict=True) if values is not None else ():
+    for value, share in values_of(column):
         for part in dict.fromkeys(parts(value)):
             found[part] += share
     return dict(found)
@@ -281,20 +275,17 @@ def words(*columns: Column) -> dict[str, float]:
 def patterns(column: Column, share: float | None, form: str, count: int, random: Random) -> list[str]:
     """Beginnings of values in a form such as `{}%`, so long that about `share` of the rows begin so."""
     values = values_of(column)
-    if values is None:
-        return []
-    pairs = list(zip(values.values, values.shares, strict=True))
     special, any_letter = (r"[^\w \-@]", ".") if form.startswith("^") else (r"[%_\\]", "_")
-    begun = (value[: _long(value, pairs, share)] for value in values.sample(count, random))
+    begun = (value[: _long(value, values, share)] for value in values.sample(count, random)) if values else ()
     return [form.replace("{}", re.sub(special, any_letter, each)) for each in begun]
 
 
-def _long(value: str, pairs: Sequence[tuple[str, float]], share: float | None) -> int:
+def _long(value: str, pairs: Iterable[tuple[str, float]], share: float | None) -> int:
     """How many letters of a value have about `share` of all values begin so; beyond what the sample can tell each
     letter leaves as small a part as the ones before did."""
     if share is None:
         return min(_PREFIX, len(value))
-    alike, before = pairs, 1.0
+    alike, before = list(pairs), 1.0
     shrinks: list[float] = []
     for length in range(1, len(value) + 1):
         alike = [(other, own) for other, own in alike if other[:length] == value[:length]]
@@ -321,13 +312,6 @@ def _leaves(value: object, path: Path = ()) -> Iterable[tuple[Path, object]]:
         yield path, value
 
 
-def _documents(column: Column) -> Iterable[tuple[object, float]]:
-    values = values_of(column)
-    for value, share in zip(values.values, values.shares, strict=True) if values is not None else ():
-        with suppress(ValueError):
-            yield json.loads(value), share
-
-
 def members(
     column: Column,
     share: float | None,
@@ -342,11 +326,15 @@ def members(
     value that is compared with what they lead to. All calls have the same keys, as a statement has.
     """
     found: defaultdict[tuple[Path, str], float] = defaultdict(float)
-    for document, own in _documents(column):
-        for keys, value in _leaves(document):
-            found[keys, json.dumps(value)] += own
+    for document, own in values_of(column):
+        with suppress(ValueError):
+            for keys, value in _leaves(json.loads(document)):
+                found[keys, json.dumps(value)] += own
     if role is Role.PART:
-        parts = {json.dumps(_nested(keys, json.loads(value))): own for (keys, value), own in found.items()}
+        parts = {
+            json.dumps(reduce(lambda inner, key: {key: inner}, reversed(keys), json.loads(value))): own
+            for (keys, value), own in found.items()
+        }
         return {number: aimed(parts, share, count, random)}
     depth = max(1, len(path))
     by_keys: defaultdict[Path, dict[str, float]] = defaultdict(dict)
@@ -365,19 +353,12 @@ def members(
         keys = max(by_keys, key=lambda each: sum(by_keys[each].values()))
     drawn = {each: [key] * count for each, key in zip(path, keys, strict=False)} or {number: [keys[0]] * count}
     if role is Role.MEMBER:
-        drawn[number] = [_said(json.loads(value)) for value in aimed(by_keys[keys], share, count, random)]
+        said = {value: json.loads(value) for value in by_keys[keys]}  # as `->>` returns it
+        drawn[number] = [
+            said[value] if isinstance(said[value], str) else value
+            for value in aimed(by_keys[keys], share, count, random)
+        ]
     return drawn
-
-
-def _nested(keys: Path, value: object) -> object:
-    for key in reversed(keys):
-        value = {key: value}
-    return value
-
-
-def _said(value: object) -> str:
-    """As `->>` returns it."""
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 TUPLES = 64
@@ -397,9 +378,9 @@ class CannotDrawError(Exception):
 def script(capture: Capture, statement: Statement, random: Random) -> str:
     """The pgbench script of one statement; raises `CannotDrawError` with the reason where it cannot be played."""
     parsed, values = prepared(capture, statement, random)
-    head = [f"-- {said_of(statement)}", *said(values)]
     chosen = [f"\\set chosen random(1, {len(values.tuples)})"] if values.tuples else []
-    return "\n".join([*head, *values.lines, *chosen, *body(parsed, values, "chosen")]) + "\n"
+    sent = body(parsed, values, "chosen")
+    return "\n".join([*comments(statement, values), *values.lines, *chosen, *sent]) + "\n"
 
 
 def prepared(
@@ -435,14 +416,11 @@ _REACHING = frozenset(("dblink", "http", "pg_net", "plsh", "aws_lambda", "aws_s3
 """Extensions by which any function can reach other servers."""
 
 
-def said_of(statement: Statement) -> str:
-    """Its text for a comment."""
-    return visible(statement.text.replace("\n", " ")[:200], keep="")
-
-
-def said(values: "StatementValues") -> list[str]:
-    """What stands for each parameter, as comments: of a line each, whatever the names of tables and columns hold."""
-    return [visible(f"-- ${number}: {how}", keep="") for number, how in sorted(values.said.items())]
+def comments(statement: Statement, values: "StatementValues", before: str = "") -> list[str]:
+    """The statement and what stands for each parameter, a line each, whatever the names of tables and columns hold."""
+    text = statement.text.replace("\n", " ")[:200]
+    said = (f"${number}: {how}" for number, how in sorted(values.said.items()))
+    return [f"-- {visible(each, keep='')}" for each in (f"{before}{text}", *said)]
 
 
 def body(parsed: Parsed, values: "StatementValues", chosen: str) -> list[str]:
@@ -509,8 +487,14 @@ class _Drawing:
 
     def draw(self) -> StatementValues:
         uses = self._parsed.uses
-        for low, high in _ranges(uses):
-            self._draw_range(low, high)
+        taken = set[int]()
+        for low, lower in sorted(uses.items()):  # pairs that bound the same column from below and above
+            for high, upper in sorted(uses.items()) if lower.role is Role.LOWER else ():
+                same = upper.role is Role.UPPER and (upper.table, upper.column) == (lower.table, lower.column)
+                if same and high not in taken:
+                    self._draw_range(low, high)
+                    taken.add(high)
+                    break
         for number, use in sorted(uses.items()):
             if number in self.found.said:
                 continue
@@ -548,11 +532,8 @@ class _Drawing:
         """One end of a range: so far from the other end of the column as the rows that came back are of."""
         table, column = _of(use)
         share, how = self._range_share(use)
-        places = (share * self._random.uniform(0.5, 1.5) for _ in range(TUPLES))
-        if use.role is Role.LOWER:
-            sides = [max(0.0, 1.0 - each) for each in places]
-        else:
-            sides = [min(1.0, each) for each in places]
+        places = (min(1.0, share * self._random.uniform(0.5, 1.5)) for _ in range(TUPLES))
+        sides = [1.0 - each if use.role is Role.LOWER else each for each in places]
         self._texts[number] = _at(table, use, column, sides)
         self.found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
 
@@ -615,7 +596,7 @@ class _Drawing:
             found.inline[number] = ", ".join(f"(:{name})" for name in names)
             return
         values = values_of(column)
-        if values is None:
+        if not values:
             raise CannotDrawError(_no_statistics(table, column))
         self._texts[number] = [", ".join(map(literal, values.sample(count, self._random))) for _ in range(TUPLES)]
 
@@ -644,7 +625,7 @@ class _Drawing:
             found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
             return
         values = values_of(column)
-        if values is not None:
+        if values:
             drawn = values.sample(TUPLES, self._random)
             self._texts[number] = [use.made.replace("{}", literal(each)) for each in drawn]
             found.said[number] = f"{where}: one of {len(set(self._texts[number]))} values"
@@ -654,21 +635,6 @@ class _Drawing:
             found.inline[number], found.said[number] = text, f"{where}: made up, since nothing is known of its values"
         else:
             raise CannotDrawError(_no_statistics(table, column))
-
-
-def _ranges(uses: Mapping[int, Use]) -> list[tuple[int, int]]:
-    """Pairs of parameters that bound the same column from below and above."""
-    pairs, taken = [], set()
-    for number, use in sorted(uses.items()):
-        if use.role is not Role.LOWER:
-            continue
-        for other, upper in sorted(uses.items()):
-            same = upper.role is Role.UPPER and (upper.table, upper.column) == (use.table, use.column)
-            if same and other not in taken:
-                pairs.append((number, other))
-                taken.add(other)
-                break
-    return pairs
 
 
 def _made_up(column: Column) -> str:
@@ -684,7 +650,7 @@ def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) 
     found.fresh.add(number)
     name = found.name(number)
     if column.type in INTEGERS:
-        found.lines += fresh_lines(name, column)
+        found.lines.append(fresh_line(name, column))
         found.inline[number] = f"(:{name})"
     elif column.type == "uuid":
         found.inline[number] = "gen_random_uuid()"
@@ -738,8 +704,6 @@ PAUSE_US_LEAST, PAUSE_US_MOST = 50, 1_000_000
 
 @dataclass
 class _Part:
-    """One statement of it."""
-
     statement: Statement
     parsed: Parsed
     values: StatementValues
@@ -747,10 +711,9 @@ class _Part:
     def type_of(self, number: int) -> str | None:
         """The column's type of a parameter that may share its value; None for limits, ranges and unknown ones."""
         use = self.parsed.uses.get(number)
-        fits = (
-            use is not None and use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED) and number not in self.parsed.lists
-        )
-        return use.column.type if fits and use is not None and use.column is not None else None
+        if use is None or use.column is None or number in self.parsed.lists:
+            return None
+        return use.column.type if use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED) else None
 
 
 def pause_us(kind: Transaction) -> int:
@@ -779,7 +742,7 @@ def transaction_script(
     ended = kind.commits + kind.rollbacks
     head = [f"-- {len(parts)} statements in one transaction, {ended} in the log"]
     for n, part in enumerate(parts, start=1):
-        head += [f"-- {n}: {said_of(part.statement)}", *said(part.values)]
+        head += comments(part.statement, part.values, f"{n}: ")
     lines = [line for part in parts for line in part.values.lines]
     counts = sorted({len(part.values.tuples) for part in parts if part.values.tuples})
     lines += [f"\\set chosen_{count} random(1, {count})" for count in counts]
@@ -797,18 +760,19 @@ def _share(parts: Sequence[_Part], group: Sequence[tuple[int, int]]) -> None:
     members = [(n, number) for n, number in group if n < len(parts) and parts[n].type_of(number) is not None]
     if len(members) < 2:
         return
-    leader = min(members, key=lambda member: _rank(parts[member[0]].values, member[1]))
+
+    def rank(member: tuple[int, int]) -> int:
+        values, number = parts[member[0]].values, member[1]
+        drawn_by_us = values.inline.get(number, "").startswith("(:")
+        return 0 if drawn_by_us and number in values.fresh else 1 if drawn_by_us else 2
+
+    leader = min(members, key=rank)
     source, number = parts[leader[0]], leader[1]
     for n, other in members:
         part = parts[n]
         alike = {source.type_of(number), part.type_of(other)}
         if (n, other) != leader and (len(alike) == 1 or alike <= set(INTEGERS)):
             _take(part.values, other, source.values, number, f"the same as ${number} of statement {leader[0] + 1}")
-
-
-def _rank(values: StatementValues, number: int) -> int:
-    drawn_by_us = values.inline.get(number, "").startswith("(:")
-    return 0 if drawn_by_us and number in values.fresh else 1 if drawn_by_us else 2
 
 
 def _take(mine: StatementValues, number: int, theirs: StatementValues, other: int, how: str) -> None:
@@ -1004,26 +968,21 @@ def kind_weights(load: Load, kinds: Sequence[Transaction]) -> list[tuple[int, in
     for kind in kinds:
         for query_id in kind.statements:
             within[query_id] += kind.commits + kind.rollbacks
-    found = []
-    for kind in kinds:
-        ratios = [(calls[s].calls, max(within[s], calls[s].logged_calls)) for s in kind.statements]
-        found.append(
-            (
-                min(kind.commits * counted // logged for counted, logged in ratios),
-                min(kind.rollbacks * counted // logged for counted, logged in ratios),
-            )
-        )
-    return found
+
+    def weight(ended: int, kind: Transaction) -> int:
+        return min(ended * calls[s].calls // max(within[s], calls[s].logged_calls) for s in kind.statements)
+
+    return [(weight(kind.commits, kind), weight(kind.rollbacks, kind)) for kind in kinds]
 
 
 def _transactions(capture: Capture, load: Load) -> tuple[list[CapturedScript], tuple[tuple[Transaction, str], ...]]:
     known = {each.query_id: each for each in load.statements}
     logged = load.logged.transactions if load.logged is not None else ()
     kinds = [each for each in logged if each.statements and all(s in known for s in each.statements)]
-    weights = dict(zip(range(len(kinds)), kind_weights(load, kinds), strict=True))
+    weights = kind_weights(load, kinds)
     scripts: list[CapturedScript] = []
     apart: list[tuple[Transaction, str]] = []
-    for n in sorted(weights, key=lambda n: -sum(weights[n]) * len(kinds[n].statements)):
+    for n in sorted(range(len(kinds)), key=lambda n: -sum(weights[n]) * len(kinds[n].statements)):
         kind = kinds[n]
         made = [(weight, rolls_back) for weight, rolls_back in zip(weights[n], (False, True), strict=True) if weight]
         try:

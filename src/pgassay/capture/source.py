@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.capture.reads import MARK
+from pgassay.interfaces.proc import process_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -57,8 +58,6 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Rows:
-    """The answer of a read: the names of its columns, and its rows."""
-
     names: tuple[str, ...]
     rows: tuple[Row, ...]
 
@@ -76,8 +75,6 @@ class Readable(Protocol):
 
 @dataclass
 class Spent:
-    """What the session has cost so far."""
-
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
@@ -114,7 +111,6 @@ class Session:
         self._connection.close()
 
     def read(self, what: str, sql: str) -> Rows:
-        """See `Readable`."""
         import psycopg
         from psycopg import errors
 
@@ -156,7 +152,6 @@ class Session:
 
     @property
     def pid(self) -> int:
-        """The process id of our session on the server's machine."""
         return self._connection.info.backend_pid
 
     @property
@@ -185,27 +180,20 @@ def cpu_ms(pid: int, proc: Path = Path("/proc")) -> float | None:
             return None
     except OSError:
         return None
-    fields = _stat(proc / str(pid))
-    return None if fields is None else (int(fields[11]) + int(fields[12])) * 1e3 / _HERTZ
+    found = process_of(pid, proc)
+    return None if found is None else found.cpu_ticks * 1e3 / _HERTZ
 
 
 def server_cpu_ms(pid: int, proc: Path = Path("/proc")) -> float | None:
     """The processor time of the server of backend `pid`: of its postmaster, the children, and those that have ended."""
-    mine = _stat(proc / str(pid))
-    parent = _stat(proc / mine[1]) if mine else None
+    mine = process_of(pid, proc)
+    parent = process_of(mine.parent, proc) if mine else None
     if mine is None or parent is None:
         return None
-    everyone = [found for each in proc.glob("[0-9]*") if (found := _stat(each))]
-    children = sum(int(each[11]) + int(each[12]) for each in everyone if each[1] == mine[1])
-    return (children + sum(map(int, parent[11:15]))) * 1e3 / _HERTZ
-
-
-def _stat(process: Path) -> list[str] | None:
-    """The fields of /proc/PID/stat from the state on; None for a process that has ended."""
-    try:
-        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return None
+    everyone = [found for each in proc.glob("[0-9]*") if (found := process_of(each.name, proc))]
+    children = sum(each.cpu_ticks for each in everyone if each.parent == mine.parent)
+    ended = parent.reaped_user_ticks + parent.reaped_system_ticks
+    return (children + parent.cpu_ticks + ended) * 1e3 / _HERTZ
 
 
 def _first_line(error: "psycopg.Error") -> str:

@@ -225,7 +225,11 @@ def _described(
         if hidden:
             warnings.append(f"the text of {hidden} statements is hidden from this role: grant pg_read_all_stats to it")
         if not load.statements:
-            warnings.append(_nothing_ran(session, identity, request.window_s))
+            blind = identity.schema is not None and not session.read("the rights", reads.SEES_ALL).rows[0][0]
+            why = f" that the role may see: {LACKS_STATISTICS}"  # else the server was idle
+            if not blind:
+                why = ": capture a longer time, or when the application is busy"
+            warnings.append(f"no statement ended in {request.window_s:.0f} s{why}")
         names = {name for each in tables for name in (each.schema, each.name, *(c.name for c in each.columns))}
         names |= {name for each in views for name in (each.schema, each.name, *(column[0] for column in each.columns))}
         kept, said = _private(load.statements, request, names)
@@ -245,13 +249,6 @@ def _described(
         functions=functions,
     )
     return Taken(capture, tuple(warnings))
-
-
-def _nothing_ran(session: Readable, identity: Identity, window_s: float) -> str:
-    """A warning: an idle server, or a role that sees nothing of it."""
-    if identity.schema is not None and not session.read("the rights", reads.SEES_ALL).rows[0][0]:
-        return f"no statement ended in {window_s:.0f} s that the role may see: {LACKS_STATISTICS}"
-    return f"no statement ended in {window_s:.0f} s: capture a longer time, or when the application is busy"
 
 
 def _private(
@@ -342,16 +339,13 @@ def _require_log(files: logs.LogFiles, identity: Identity) -> None:
     for path in files.paths:
         if not stat.S_ISREG(path.stat().st_mode):
             continue
-        with untrusted.open_file(path) as file:
+        with untrusted.open_file(path) as file, os.fdopen(os.memfd_create("log"), "wb") as begin:
             head = file.read(_HEAD_BYTES)
-        descriptor = os.memfd_create("log")
-        try:
-            os.write(descriptor, head[: head.rfind(b"\n") + 1])
+            begin.write(head[: head.rfind(b"\n") + 1])
+            begin.flush()
             prefixes = files.prefixes or (identity.log_line_prefix,)
-            here = Path(f"/proc/self/fd/{descriptor}")
+            here = Path(f"/proc/self/fd/{begin.fileno()}")
             logs.require_readable(here, prefixes, identity.source.database, files.log_format)
-        finally:
-            os.close(descriptor)
 
 
 @dataclass(frozen=True)

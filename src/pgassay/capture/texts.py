@@ -6,12 +6,12 @@ from pathlib import Path
 from pgassay import outgoing
 from pgassay.analysis.numbers import duration
 from pgassay.capture import physical
-from pgassay.capture.format import Capture, Cost, Logged
+from pgassay.capture.format import Capture, Cost
 from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.scripts import BRIEF, ScriptedLoad, brief
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
-from pgassay.record.ask import Likeness, Part
+from pgassay.record.ask import Likeness
 from pgassay.study.units import format_number, format_size
 
 _SHOWN = 5
@@ -41,26 +41,22 @@ def announcement(
         lines.append("statements, tables and pg_stats are read once more before it, to see how much can be played")
     if request.data == "dump":
         lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
-        lines += [] if estimate is None else [cost_of_dump(estimate)]
+        if estimate is not None:
+            whole, free = map(format_size, (estimate.bytes, estimate.free_bytes))
+            fewer = "since indexes are not read and it is compressed"
+            lines.append(f"dump: {whole} are needed here at most, {fewer}; {free} are free")
     if request.files is not None and estimate is not None:
         lines += cost_of_files(request.files, estimate)
     if request.data == "synthetic":
         lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
-        lines += [] if analysed is None else [cost_of_statistics(identity, *analysed)]
+        if analysed is not None:
+            tables, columns = analysed
+            lines.append(
+                f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the"
+                " commonest values (100 of each unless default_statistics_target says otherwise); a question makes"
+                f" about {format_size(identity.database_bytes)} of data from them, where its clusters live"
+            )
     return outgoing.lines(lines)
-
-
-def cost_of_dump(found: Estimate) -> str:
-    whole, free = map(format_size, (found.bytes, found.free_bytes))
-    return f"dump: {whole} are needed here at most, since indexes are not read and it is compressed; {free} are free"
-
-
-def cost_of_statistics(identity: Identity, tables: int, columns: int) -> str:
-    return (
-        f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the commonest"
-        " values (100 of each unless default_statistics_target says otherwise); a question makes about"
-        f" {format_size(identity.database_bytes)} of data from them, where its clusters live"
-    )
 
 
 def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
@@ -86,7 +82,12 @@ def summary(capture: Capture, path: Path) -> str:
             f" for {load.window_s:.0f} s"
         )
     if load is not None and load.logged is not None:
-        lines.append(_logged(load.logged))
+        logged, kinds = load.logged, load.logged.transactions
+        most = "" if logged.processes_most is None else f", at most {logged.processes_most} processes at once"
+        lines.append(
+            f"log: {logged.calls} calls in {logged.window_s:.0f} s{most};"
+            f" {sum(each.commits for each in kinds)} transactions of several statements, of {len(kinds)} kinds"
+        )
     if load is not None and load.planned_values:
         lines.append(f"values: {load.planned_values} tuples of them from entries of auto_explain")
     if capture.data.file:
@@ -98,15 +99,6 @@ def summary(capture: Capture, path: Path) -> str:
     else:
         lines.append("without data nothing can be asked of it; capture again with --data dump for that")
     return outgoing.lines(lines)
-
-
-def _logged(found: Logged) -> str:
-    committed = sum(each.commits for each in found.transactions)
-    most = "" if found.processes_most is None else f", at most {found.processes_most} processes at once"
-    return (
-        f"log: {found.calls} calls in {found.window_s:.0f} s{most};"
-        f" {committed} transactions of several statements, of {len(found.transactions)} kinds"
-    )
 
 
 def cost(found: Cost, *, physical_data: bool = False) -> str:
@@ -161,7 +153,14 @@ def likeness(found: Likeness) -> str:
     """Both loads' figures side by side, each with its likeness, and the score."""
     width = max(len(each.name) for each in found.parts)
     lines = [f"  {'':<{width}}  {'source':>12}  {'here':>12}  {'alike':>6}"]
-    lines += [_line(each, width) for each in found.parts]
+    for each in found.parts:
+        source, here = (
+            "" if value is None else f"{value:.1%}" if each.unit == "share" else f"{value:.3g} {each.unit}".strip()
+            for value in (each.source, each.here)
+        )
+        note = "" if each.counts else "  (at most)" if each.caps else "  (not counted)"
+        like = "" if each.likeness is None else f"{each.likeness:.0%}"
+        lines.append(f"  {each.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{note}")
     head = "how like the source's load is this one? it could not be compared"
     if found.score is not None:
         head = (
@@ -182,19 +181,6 @@ def _statements(found: Likeness) -> Iterator[str]:
         )
         mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
         yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:BRIEF]}"
-
-
-def _line(part: Part, width: int) -> str:
-    source, here = (_figure(value, part.unit) for value in (part.source, part.here))
-    note = "" if part.counts else "  (at most)" if part.caps else "  (not counted)"
-    like = "" if part.likeness is None else f"{part.likeness:.0%}"
-    return f"  {part.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{note}"
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return ""
-    return f"{value:.1%}" if unit == "share" else f"{value:.3g} {unit}".strip()
 
 
 def unlike(found: Likeness) -> str:

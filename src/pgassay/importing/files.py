@@ -214,9 +214,12 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
     together: dict[Reader, list[ForeignFile]] = {}
     for path in files:
         file = ForeignFile.open(path)
-        parts = [
-            (part, each) for part in parts_of(file.text) if (each := _reader_of_part(part, path, options)) is not None
-        ]
+        parts = []
+        for part in parts_of(file.text):
+            data = part.text.encode()
+            inner = ForeignFile(path, data[:HEAD_BYTES], len(data), data)
+            reader = next((each for each in READERS if each.recognises(inner, options)), None)
+            parts += [] if reader is None else [(part, reader, inner)]
         if parts:
             yield _page(path, parts, options, names)
             continue
@@ -236,19 +239,12 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         yield from _read(reader, group, options, names)
 
 
-def _reader_of_part(part: Part, path: Path, options: Options) -> tuple[Reader, ForeignFile] | None:
-    data = part.text.encode()
-    file = ForeignFile(path, data[:HEAD_BYTES], len(data), data)
-    reader = next((each for each in READERS if each.recognises(file, options)), None)
-    return None if reader is None else (reader, file)
-
-
 def _page(
-    path: Path, parts: Sequence[tuple[Part, tuple[Reader, ForeignFile]]], options: Options, names: Mapping[Path, str]
+    path: Path, parts: Sequence[tuple[Part, Reader, ForeignFile]], options: Options, names: Mapping[Path, str]
 ) -> Reading:
     """The runs of a page, each with its line and its heading."""
     found: list[Reading] = []
-    for part, (reader, file) in parts:
+    for part, reader, file in parts:
         for each in _read(reader, [file], options, names):
             runs = tuple(
                 replace(run, place=_in_page(path, part, run.place), fields={**run.fields, SECTION: part.heading})

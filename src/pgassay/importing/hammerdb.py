@@ -52,8 +52,10 @@ from pgassay.study.responses import Better, Response
 from pgassay.untrusted import WHOLE
 
 MAGIC = b"SQLite format 3\x00"
-_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) NOPM from ({WHOLE}) (.+?) TPM")
-_OLD_RESULT = re.compile(rf"TEST RESULT : System achieved ({WHOLE}) (.+?) TPM at ({WHOLE}) NOPM")
+_RESULT = re.compile(
+    rf"TEST RESULT : System achieved (?:(?P<nopm>{WHOLE}) NOPM from (?P<tpm>{WHOLE}) (?P<database>.+?) TPM"
+    rf"|(?P<old_tpm>{WHOLE}) (?P<old_database>.+?) TPM at (?P<old_nopm>{WHOLE}) NOPM)"
+)
 _MINUTES = re.compile(r"Timing test period of (\d{1,9}) in minutes")
 _USERS = re.compile(rf"({WHOLE}) (?:Active )?Virtual Users configured")
 _FAILED = re.compile(rf"Vuser ({WHOLE}):FINISHED FAILED")
@@ -79,12 +81,14 @@ _MARKS = (
     Mark(re.compile(rf"(?:Vuser {WHOLE}:)?TEST RESULT")),
 )
 REPORT = "hammerdb-job-report-v1"
+_TABLES = {"JOBMAIN": ("jobid", "db", "bm", "jobdict", "timestamp"), "JOBOUTPUT": ("jobid", "vu", "output")}
 _STEPS_MOST = 200_000_000
 """Of SQLite's machine: a file of ten thousand jobs takes a hundredth of it; a hostile one would not end."""
 _JOBS_MOST = 100_000
 _LOADED = re.compile(r"CREATING \w+ SCHEMA")
 _NO_SETTING = ("timestamp", "after_load")
 
+_PERCENTILES = ("p50_ms", "p95_ms", "p99_ms")
 RESPONSES = (
     response("nopm"),
     response("tpm"),
@@ -127,9 +131,7 @@ def read_report(place: str, text: str) -> Reading | str:
         document = untrusted.json(text)
     except ValueError as failure:
         return f"is a HammerDB job report that cannot be read: {failure}"
-    job, asked, system, result = (
-        member(document, name) for name in ("job", "benchmark_config", "system", "result")
-    )  # fmt: skip
+    job, asked, system, result = (member(document, name) for name in ("job", "benchmark_config", "system", "result"))
     nopm, tpm = (_number(result.get(name)) for name in ("nopm", "tpm"))
     if nopm is None or tpm is None:
         kind = str(job.get("benchmark") or "an unknown benchmark")
@@ -158,7 +160,7 @@ def read_report(place: str, text: str) -> Reading | str:
         responses={
             "nopm": nopm,
             "tpm": tpm,
-            **{f"neword_{name}": _number(new_order.get(name)) for name in ("p50_ms", "p95_ms", "p99_ms")},
+            **{f"neword_{name}": _number(new_order.get(name)) for name in _PERCENTILES},
         },
         planned_s=None if minutes is None else 60.0 * minutes,
         series=_course(_points(document), rampup, minutes),
@@ -212,11 +214,10 @@ def read_log(place: str, text: str) -> Reading | str:
         known.update(_printed(own))
         settings = dict(known)
         known.update(_printed(after) if result else {})
-        results = len(_RESULT.findall(part)) + len(_OLD_RESULT.findall(part))
-        if results > 1:
-            return f"holds {results} results: give each run a file"
-        new, old = _RESULT.search(part), _OLD_RESULT.search(part)
-        database = new[3] if new else old[2] if old else ""
+        results = list(_RESULT.finditer(part))
+        if len(results) > 1:
+            return f"holds {len(results)} results: give each run a file"
+        database = next((each["database"] or each["old_database"] for each in results), "")
         run = _run(where, ("", database, "", "", ""), part, {})
         if isinstance(run, str):
             return run
@@ -244,24 +245,14 @@ def read_hammerdb(path: Path) -> Reading | str:
             database.execute("PRAGMA trusted_schema = OFF")
             database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, TEXT_BYTES_MAX)
             database.set_progress_handler(lambda: next(steps, None) is None, 10_000)
-            missing = _missing(database)
-            if missing:
-                return f"is an SQLite file without HammerDB's {missing}"
+            for table, wanted in _TABLES.items():
+                found = _columns(database, table)
+                missing = next((f"column {table}.{column}" for column in wanted if column not in found), "")
+                if missing:
+                    return f"is an SQLite file without HammerDB's {missing if found else f'table {table}'}"
             return _read(path.name, database)
     except sqlite3.Error as failure:
         return f"is an SQLite file that cannot be read: {failure}"
-
-
-def _missing(database: sqlite3.Connection) -> str:
-    wanted = {"JOBMAIN": ("jobid", "db", "bm", "jobdict", "timestamp"), "JOBOUTPUT": ("jobid", "vu", "output")}
-    for table, columns in wanted.items():
-        found = _columns(database, table)
-        if not found:
-            return f"table {table}"
-        for column in columns:
-            if column not in found:
-                return f"column {table}.{column}"
-    return ""
 
 
 def _columns(database: sqlite3.Connection, table: str) -> set[str]:
@@ -274,7 +265,7 @@ def _columns(database: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _read(name: str, database: sqlite3.Connection) -> Reading:
-    timed = {"procname", "p50_ms", "p95_ms", "p99_ms", "summary"} <= _columns(database, "JOBTIMING")
+    timed = {"procname", *_PERCENTILES, "summary"} <= _columns(database, "JOBTIMING")
     counts = {"counter", "metric", "timestamp"} <= _columns(database, "JOBTCOUNT")
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
@@ -310,17 +301,13 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
 
 
 def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, float | None]) -> ForeignRun | str:
-    result, old, minutes = _RESULT.search(text), _OLD_RESULT.search(text), _MINUTES.search(text)
-    if result is None and old is None:
+    result, minutes = _RESULT.search(text), _MINUTES.search(text)
+    if result is None:
         if minutes is None:
             return "is no timed test (a schema's build, check or deletion, or a query workload)"
         failed = _FAILED.search(text)
         return f"has no result: {failed[0]}" if failed else "has no result: it was stopped, or still runs"
-    nopm, tpm = (result[1], result[2]) if result else (old[3], old[1]) if old else ("", "")
-    users = _USERS.search(text)
-    failures = _FAILED.findall(text)
-    problems = (Reason(ABORTED, f"virtual users {', '.join(failures)} finished with failures"),) if failures else ()
-    planned_s = 60.0 * int(minutes[1]) if minutes else None
+    users, failures = _USERS.search(text), _FAILED.findall(text)
     return ForeignRun(
         place=place,
         fields={
@@ -331,9 +318,12 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
             # a few words of the job's Tcl dictionary, which is a flat text of names and values
             **{_NAMES.get(name, name): value.strip("{}") for name, value in _DICT_WORD.findall(str(job[3] or ""))},
         },
-        responses={"nopm": float(nopm), "tpm": float(tpm), **latencies},
-        planned_s=planned_s,
-        problems=problems,
+        responses={
+            **{name: float(result[name] or result[f"old_{name}"]) for name in ("nopm", "tpm")},
+            **latencies,
+        },
+        planned_s=60.0 * int(minutes[1]) if minutes else None,
+        problems=(Reason(ABORTED, f"virtual users {', '.join(failures)} finished with failures"),) if failures else (),
     )
 
 
@@ -343,7 +333,7 @@ _NAMES = {"count_ware": "warehouses", "host": "pg_host"}
 def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:
     """Those of new orders over all virtual users (`summary` = 1), where the time profiler was on."""
     row = database.execute(
-        "SELECT p50_ms, p95_ms, p99_ms FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1", (jobid,)
+        f"SELECT {', '.join(_PERCENTILES)} FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1",
+        (jobid,),
     ).fetchone()
-    names = ("neword_p50_ms", "neword_p95_ms", "neword_p99_ms")
-    return {name: None if row is None else _number(row[place]) for place, name in enumerate(names)}
+    return {f"neword_{name}": _number(value) for name, value in zip(_PERCENTILES, row or (None,) * 3, strict=True)}

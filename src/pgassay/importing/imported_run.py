@@ -68,16 +68,11 @@ def named(levels: Mapping[str, str]) -> str:
 
 def place(runs: Sequence[ForeignRun], roles: Roles, primary: str) -> tuple[Placed, ...]:
     """Every run with its levels, its planned length and its problems, in the order given."""
+    names = ("treatment", "condition", "covariate")
+    levels = [{name: levels_of(getattr(roles, name), run.fields) for name in names} for run in runs]
     placed = [
-        Placed(
-            run,
-            levels_of(roles.treatment, run.fields),
-            levels_of(roles.condition, run.fields),
-            levels_of(roles.covariate, run.fields),
-            run.planned_s,
-            run.problems,
-        )
-        for run in runs
+        Placed(run, **each, planned_s=run.planned_s, reasons=run.problems)
+        for run, each in zip(runs, levels, strict=True)
     ]
     lengths = [Length(str(each.place), str(each.place.cell), each.run.seconds, each.run.planned_s) for each in placed]
     targets = fell_short_of(lengths)

@@ -6,7 +6,7 @@ Every line that pgbench prints before its results is a setting, so runs that dif
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from pgassay._core import PgbenchLog, PgbenchLogError, read_pgbench_logs
@@ -63,11 +63,15 @@ class PgbenchReader(Reader):
         return is_log(first) or (not file.is_long and any(each.search(first) for each in (_TYPE, _ELSE)))
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
-        logs = log_runs([file.path for file in files if is_log(file.first_lines) and file.piped is None])
-        for file in files:
-            if file.piped is not None and is_log(file.first_lines):
+        logged, outputs = ([file for file in files if is_log(file.first_lines) is wanted] for wanted in (True, False))
+        names = {file.path for file in logged if file.piped is None}
+        logs: dict[Path, list[Path]] = {}
+        for file in logged:  # `prefix.PID` of the first thread and `prefix.PID.N` of the others belong together
+            first, is_thread = file.path.with_suffix(""), file.path.suffix[1:].isdecimal()
+            if file.piped is not None:
                 yield file.path, "is a log of pgbench in a pipe: name its file, since a log is read twice"
-        outputs = [file for file in files if not is_log(file.first_lines)]
+            else:
+                logs.setdefault(first if is_thread and first in names else file.path, []).append(file.path)
         taken: set[Path] = set()
         for file in outputs:
             near = [first for first in logs if first.parent == file.path.parent]
@@ -130,7 +134,7 @@ def read_output(place: str, text: str, logs: Sequence[Path] = ()) -> Reading | s
     done = said.processed + (said.failed or 0) + (said.skipped or 0)
     if said.due is not None and done < said.due:  # the words of the abort are on stderr, which may be lost
         problems.setdefault(ABORTED, f"ran {done} of {said.due} transactions")
-    series = _progress(text)
+    series = rates("pgbench", ((each.elapsed_s, each.tps) for each in parse_progress(text)))
     started_s = None
     if logs:
         log = read_log(logs, has_lag=said.schedule_lag_ms is not None, has_retries=(said.max_tries or 1) != 1)
@@ -194,16 +198,6 @@ def _head(path: Path) -> list[list[str]]:
         return [line.split() for _, line in zip(range(_HEAD_LINES), file, strict=False)]
 
 
-def log_runs(files: Sequence[Path]) -> Mapping[Path, list[Path]]:
-    """Logs by run: `prefix.PID` of the first thread and `prefix.PID.N` of the others belong together."""
-    names = set(files)
-    found: dict[Path, list[Path]] = {}
-    for path in files:
-        first = path.with_suffix("")
-        found.setdefault(first if path.suffix[1:].isdecimal() and first in names else path, []).append(path)
-    return found
-
-
 def _not_every_transaction(rows: Sequence[Sequence[str]], width: int) -> str | None:
     """Summed intervals, a sample, or columns that were not announced: each would give a wrong number in silence."""
     last: dict[str, int] = {}
@@ -253,18 +247,12 @@ def _fields(said: Summary, text: str) -> dict[str, str]:
     return {**found, "rate_limited": "no" if said.schedule_lag_ms is None else "yes"}
 
 
-def _progress(text: str) -> tuple[Sample, ...]:
-    return rates("pgbench", ((each.elapsed_s, each.tps) for each in parse_progress(text)))
-
-
 def _seconds(log: PgbenchLog) -> tuple[Sample, ...]:
     """Whole seconds of the log, the first and last left out as they are cut short."""
     columns = log.series.columns()
-    rows = range(1, len(log.series) - 1)
+    names = ("offset_s", "wall_ns", "transactions")
+    rows = list(zip(*(columns[name] for name in names), strict=True))[1:-1]
     return tuple(
-        Sample(
-            round(columns["offset_s"][row] * _NS), int(columns["wall_ns"][row]), "pgbench", "tps", "1/s",
-            float(columns["transactions"][row]),
-        )
-        for row in rows
-    )  # fmt: skip
+        Sample(round(offset_s * _NS), int(wall_ns), "pgbench", "tps", "1/s", float(count))
+        for offset_s, wall_ns, count in rows
+    )

@@ -25,7 +25,6 @@ from pgassay.importing.reader import (
     response,
     unwrapped,
 )
-from pgassay.interfaces.counters import Sample
 from pgassay.load import sysbench as summary
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
@@ -105,6 +104,9 @@ def read_sysbench(place: str, text: str) -> Reading | str:
             return "is sysbench's output of prepare or cleanup"
         return "is sysbench's output without its totals: it is incomplete, or the program died"
     due = totals.transactions + totals.ignored_errors
+    # What a transaction does, as coarsely as chance cannot change: sysbench does not print the name of its test.
+    kinds = " and ".join(word for word, count in (("reads", totals.read), ("writes", totals.write)) if count)
+    number = "several" if totals.read + totals.write + totals.other > 1.5 * due else "one"
     more = tuple(
         Response(name, f"{name[9:-3]}: percentile of latency", "ms", Better.LOWER)
         for name in totals.latencies
@@ -116,7 +118,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
         place=place,
         fields={
             "threads": str(totals.threads) if totals.threads else "",
-            "statements": _statements(totals),
+            "statements": f"{kinds or 'neither reads nor writes'}, {number} a transaction",
             **_settings(text),
         },
         responses={
@@ -127,7 +129,7 @@ def read_sysbench(place: str, text: str) -> Reading | str:
         },
         seconds=totals.seconds,
         problems=(Reason(ABORTED, fatal),) if fatal else (),
-        series=_series(text),
+        series=rates("sysbench", ((each.elapsed_s, each.tps) for each in summary.parse_seconds(text))),
     )
     remark = "sysbench counts failed transactions separately, as ignored errors; its tps leaves them out"
     return Reading("sysbench", (run,), responses, remarks=(remark,) if totals.ignored_errors else ())
@@ -142,23 +144,10 @@ def _settings(text: str) -> dict[str, str]:
     if rate := next((match[1] for line in lines if (match := _RATE.match(line))), ""):
         found["rate"] = rate
     options = [line for line in lines if not _NO_SETTING.match(line) and not _RATE.match(line)]
-    options = [line for line in dict.fromkeys(options) if not _repeats(line, options)]
+    # Threads that begin at the same time print a line more than once, without an end between.
+    options = [
+        line
+        for line in dict.fromkeys(options)
+        if not any(len(line) > len(each) and line == each * (len(line) // len(each)) for each in options)
+    ]
     return {**found, **({"options": "; ".join(options)} if options else {})}
-
-
-def _repeats(line: str, lines: Sequence[str]) -> bool:
-    """Is it another line more than once, without an end between? So threads print that begin at the same time."""
-    return any(len(line) > len(each) and line == each * (len(line) // len(each)) for each in lines)
-
-
-def _statements(totals: summary.Totals) -> str:
-    """What a transaction does, as coarsely as chance cannot change: sysbench does not print the name of its test."""
-    kinds = [word for word, count in (("reads", totals.read), ("writes", totals.write)) if count]
-    queries = totals.read + totals.write + totals.other
-    several = queries > 1.5 * (totals.transactions + totals.ignored_errors)
-    return f"{' and '.join(kinds) or 'neither reads nor writes'}, {'several' if several else 'one'} a transaction"
-
-
-def _series(text: str) -> tuple[Sample, ...]:
-    """Whole intervals as they were reported; wall time is not reported, so it counts from the start."""
-    return rates("sysbench", ((each.elapsed_s, each.tps) for each in summary.parse_seconds(text)))

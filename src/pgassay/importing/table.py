@@ -55,8 +55,11 @@ class TableReader(Reader):
             return False
         if options.roles.value and not _missing_columns(file.text, options):
             return True
-        named_as_table = file.path.suffix.lower() in (".csv", ".tsv")
-        return (bool(options.roles.value) or named_as_table) and _looks_like_table(file.text)
+        if not options.roles.value and file.path.suffix.lower() not in (".csv", ".tsv"):
+            return False
+        lines = [line for line in file.text.splitlines()[:_SAMPLE_LINES] if line.strip()]
+        widths = [len(row) for row in csv.reader(lines, delimiter=sniff(file.text))]  # most are one, more than one
+        return bool(widths) and widths[0] > 1 and widths.count(widths[0]) >= _SAME_WIDTH * len(widths)
 
     def read(self, files: Sequence[ForeignFile], options: Options) -> Iterator[tuple[Path, Reading | str]]:
         """Each table's rows; raises `UsageError` where no column has the results."""
@@ -178,15 +181,6 @@ def number(text: str) -> float | None:
         return None if text.lower() in _MISSING or "_" in text else float(text)
     except ValueError:
         return None
-
-
-def _looks_like_table(text: str) -> bool:
-    """Do most of the first lines have one number of cells, more than one?"""
-    lines = [line for line in text.splitlines()[:_SAMPLE_LINES] if line.strip()]
-    if not lines:
-        return False
-    widths: Sequence[int] = [len(row) for row in csv.reader(lines, delimiter=sniff(text))]
-    return widths[0] > 1 and widths.count(widths[0]) >= _SAME_WIDTH * len(widths)
 
 
 def _missing_columns(text: str, options: Options) -> tuple[str, ...]:

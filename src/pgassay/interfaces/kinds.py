@@ -84,8 +84,6 @@ def whole(least: int = 1, most: int | None = None) -> Kind[int]:
 
 
 def choice(*words: str) -> Kind[str]:
-    """A kind that takes one of these words, and no other."""
-
     def parse(name: str, text: str) -> str:
         word = text.strip()
         if word not in words:

@@ -184,7 +184,6 @@ class LoadOptions(Options):
 
     @property
     def connections(self) -> int:
-        """How many connections the load opens at once."""
         return 1
 
     @property
@@ -247,11 +246,6 @@ class Tools:
     elsewhere: Starter | None = None
     """Starts the load's own program on another host; None where it runs with the server."""
     player_host: PlayerHost | None = None  # for the player, where it plays on another host
-
-    @property
-    def load_runner(self) -> Starter:
-        """Who starts the load's own program; all others run here."""
-        return self.elsewhere or self.runner
 
 
 class Load(Protocol):
@@ -374,7 +368,7 @@ class BaseLoad(Generic[Own]):
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        raise cannot_gate(no_gate(self.name))
+        raise cannot_gate(self.ungated or "")
 
 
 @dataclass(frozen=True)
@@ -419,17 +413,14 @@ class Driver(Generic[Own]):
 
 
 def no_program(program: str, hint: str) -> UsageError:
-    """A load's program is not installed; `hint` says where to get it."""
     return UsageError(f'"{program}" is not installed', hint)
 
 
 def no_gate(driver: str) -> str:
-    """Why a load cannot be played in slices, where its driver says nothing else."""
     return f'the load "{driver}" cannot be played in slices: it cannot stand still between two transactions'
 
 
 def cannot_gate(reason: str) -> UsageError:
-    """A load that cannot be played in slices, where a study asks for it."""
     return UsageError(reason, 'run the treatments one after the other: design.pairing = "sequential"')
 
 

@@ -144,8 +144,6 @@ def group(of: type[Own], *, default: Default) -> Own | Default:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """The base of all typed options; see the head of this module."""
-
     namespace: ClassVar[str] = ""
     """What stands before each option's name in a study, as in `load.clients`."""
     turns: ClassVar[Turns | None] = None
@@ -195,7 +193,6 @@ def declared_options(of: type[Options]) -> Mapping[str, Option]:
 
 
 def _groups(of: type[Options]) -> list[tuple[str, type[Options]]]:
-    """Name and class of each group."""
     return [(field.name, field.metadata[_GROUP]) for field in dataclasses.fields(of) if _GROUP in field.metadata]
 
 

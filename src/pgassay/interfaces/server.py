@@ -69,8 +69,6 @@ class Server(Protocol):
 
 
 class Installation(Protocol):
-    """One set of PostgreSQL programs."""
-
     @property
     def bindir(self) -> Path:
         """Where `postgres`, `initdb` and `pgbench` are."""

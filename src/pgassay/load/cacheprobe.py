@@ -365,10 +365,8 @@ def residency(server: Server, relation: str) -> tuple[float | None, float | None
 def _in_page_cache(path: Path) -> float | None:
     """Over all segments of a relation: PATH, PATH.1, PATH.2 …"""
     cached = total = 0
-    for number in itertools.count():
-        segment = path.with_name(f"{path.name}.{number}") if number else path
-        if not segment.exists():
-            return cached / total if total else None
+    segments = itertools.chain([path], (path.with_name(f"{path.name}.{number}") for number in itertools.count(1)))
+    for segment in itertools.takewhile(Path.exists, segments):
         try:
             found = cached_pages(segment)
             total += -(-segment.stat().st_size // mmap.PAGESIZE)
@@ -377,7 +375,7 @@ def _in_page_cache(path: Path) -> float | None:
         if found is None:
             return None
         cached += found
-    return None
+    return cached / total if total else None
 
 
 def cached_pages(path: Path) -> int | None:
@@ -389,28 +387,20 @@ def cached_pages(path: Path) -> int | None:
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.syscall(_CACHESTAT, descriptor, ctypes.byref(span), ctypes.byref(counts), 0) == 0:
             return int(counts.cached)
-        return _mincore(descriptor, size)
+        if size == 0:
+            return 0
+        # mincore(2) of a mapping that is never touched; from Linux 5.2 on only the file's owner or root gets an answer
+        libc.mmap.restype = ctypes.c_void_p
+        libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        where = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
+        if where is None or where == ctypes.c_void_p(-1).value:
+            return None
+        pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
+        failed = libc.mincore(ctypes.c_void_p(where), ctypes.c_size_t(size), pages)
+        libc.munmap(ctypes.c_void_p(where), ctypes.c_size_t(size))
+        return None if failed else sum(byte & 1 for byte in pages)
     finally:
         os.close(descriptor)
-
-
-def _mincore(descriptor: int, size: int) -> int | None:
-    """From a mapping that is never touched; from Linux 5.2 on only the file's owner or root gets an answer."""
-    if size == 0:
-        return 0
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-    where = libc.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)
-    if where is None or where == ctypes.c_void_p(-1).value:
-        return None
-    try:
-        pages = (ctypes.c_ubyte * -(-size // mmap.PAGESIZE))()
-        if libc.mincore(ctypes.c_void_p(where), ctypes.c_size_t(size), pages) != 0:
-            return None
-        return sum(byte & 1 for byte in pages)
-    finally:
-        libc.munmap(ctypes.c_void_p(where), ctypes.c_size_t(size))
 
 
 class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
@@ -463,7 +453,12 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         if problems:
             pass  # nowhere to run
         elif options.duration_s is not None:
-            problems = self._warm_up(server, options.duration_s, output)
+            try:
+                for relation in (TABLE, INDEX):
+                    server.query("SELECT pg_prewarm(%s::regclass)", [relation])
+                problems = self._phase(server, Phase("warmup", seconds=options.duration_s), output).problems
+            except QueryError as error:
+                problems = {"not_prewarmed": error.message}
         else:
             found, problems = self._protocol(server, output)
         return LoadResult(
@@ -475,14 +470,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             problems=problems,
             read_back={"load.probes": str(options.probes), "load.method": options.method},
         )
-
-    def _warm_up(self, server: Server, seconds: int, output: Path) -> Mapping[str, str]:
-        try:
-            for relation in (TABLE, INDEX):
-                server.query("SELECT pg_prewarm(%s::regclass)", [relation])
-        except QueryError as error:
-            return {"not_prewarmed": error.message}
-        return self._phase(server, Phase("warmup", seconds=seconds), output).problems
 
     def _protocol(self, server: Server, output: Path) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
         options = self.options

@@ -78,25 +78,15 @@ def parse_pattern(name: str, text: str) -> str:
     raise not_a_choice(name, text, WORDS)
 
 
-def _io_bytes(text: str) -> int | None:
-    size = parse_memory(text)
-    return size if IO_BYTES_MIN <= size <= IO_BYTES_MAX and size % IO_BYTES_MIN == 0 else None
-
-
-def _file_bytes(text: str) -> int | None:
-    size = parse_memory(text)
-    return size if size >= FILE_BYTES_MIN else None
-
-
 IO_SIZE: Kind[int] = kind(
-    _io_bytes,
+    lambda text: size if (size := parse_memory(text)) in range(IO_BYTES_MIN, IO_BYTES_MAX + 1, IO_BYTES_MIN) else None,
     format_bytes,
     "a multiple of 512 bytes up to 16MB",
     must="a multiple of 512 bytes up to 16MB",
     hint='for example "8kB"',
 )
 FILE_SIZE: Kind[int] = kind(
-    _file_bytes,
+    lambda text: size if (size := parse_memory(text)) >= FILE_BYTES_MIN else None,
     format_bytes,
     f"a size of at least {format_bytes(FILE_BYTES_MIN)}",
     must=f"at least {format_bytes(FILE_BYTES_MIN)}",
@@ -180,13 +170,6 @@ class FioOptions(ThreadedOptions):
         return 0
 
 
-def layout_command(file: Path, options: FioOptions) -> list[str]:
-    return [
-        PROGRAM, "--name=layout", f"--filename={file}", f"--size={options.file_bytes}", "--rw=write", "--bs=1M",
-        "--ioengine=psync", "--end_fsync=1", "--output-format=json",
-    ]  # fmt: skip
-
-
 def run_command(file: Path, options: FioOptions, seed: int, log_prefix: Path) -> list[str]:
     """Work on the file for the asked time; JSON with histograms on stdout, I/Os a second in `log_prefix`."""
     command = [
@@ -226,14 +209,14 @@ STALLS_MS: Mapping[str, float] = {"stalls_100ms": 100.0, "stalls_1s": 1000.0}
 _LOWER, _HIGHER = Better.LOWER, Better.HIGHER
 
 
-def _declared_latencies(kind: str, words: str) -> tuple[Response, ...]:
-    return (
-        Response(f"{kind}_latency_ms", f"mean latency of {words}", "ms", _LOWER),
-        Response(f"{kind}_latency_p50_ms", f"median latency of {words}", "ms", _LOWER),
-        Response(f"{kind}_latency_p95_ms", f"95th percentile of the latency of {words}", "ms", _LOWER),
-        Response(f"{kind}_latency_p99_ms", f"99th percentile of the latency of {words}", "ms", _LOWER),
-        Response(f"{kind}_latency_max_ms", f"greatest latency of {words}", "ms", _LOWER),
-    )
+_PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
+_WORDS = {
+    "": "mean latency of",
+    "_p50": "median latency of",
+    "_p95": "95th percentile of the latency of",
+    "_p99": "99th percentile of the latency of",
+    "_max": "greatest latency of",
+}
 
 
 RESPONSES: tuple[Response, ...] = (
@@ -242,18 +225,20 @@ RESPONSES: tuple[Response, ...] = (
     Response("read_iops", "reads per second", "1/s", _HIGHER, Scale.DIFFERENCE),
     Response("write_iops", "writes per second", "1/s", _HIGHER, Scale.DIFFERENCE),
     Response("flushes_per_s", "fdatasyncs per second", "1/s", _HIGHER, Scale.DIFFERENCE),
-    Response("io_latency_ms", "mean latency of an I/O", "ms", _LOWER),
-    Response("io_latency_p95_ms", "95th percentile of the latency of an I/O", "ms", _LOWER),
-    Response("io_latency_p99_ms", "99th percentile of the latency of an I/O", "ms", _LOWER),
-    Response("io_latency_max_ms", "greatest latency of an I/O", "ms", _LOWER),
+    *(
+        Response(f"io_latency{name}_ms", f"{said} an I/O", "ms", _LOWER)
+        for name, said in _WORDS.items()
+        if name != "_p50"
+    ),
     Response("stalls_100ms", "reads and writes that took more than 100 ms", "count", _LOWER, Scale.DIFFERENCE),
     Response("stalls_1s", "reads and writes that took more than 1 s", "count", _LOWER, Scale.DIFFERENCE),
-    *_declared_latencies("read", "reads"),
-    *_declared_latencies("write", "writes"),
-    *_declared_latencies("flush", "fdatasyncs"),
+    *(
+        Response(f"{kind}_latency{name}_ms", f"{said} {words}", "ms", _LOWER)
+        for kind, words in (("read", "reads"), ("write", "writes"), ("flush", "fdatasyncs"))
+        for name, said in _WORDS.items()
+    ),
     Response("reread_speedup", "reads of a small region again, by reads of fresh blocks", "", Better.NEITHER),
 )
-_PERCENTILES = {"50.000000": "p50", "95.000000": "p95", "99.000000": "p99"}
 
 
 @dataclass(frozen=True)
@@ -481,7 +466,11 @@ class FioLoad(BaseLoad[FioOptions]):
             return {}
         if file.exists() and file.stat().st_size >= self.options.file_bytes:
             return {}
-        command, patience_s = layout_command(file, self.options), int(self.options.file_bytes / _LAYOUT_BYTES_PER_S)
+        command = [
+            PROGRAM, "--name=layout", f"--filename={file}", f"--size={self.options.file_bytes}", "--rw=write",
+            "--bs=1M", "--ioengine=psync", "--end_fsync=1", "--output-format=json",
+        ]  # fmt: skip
+        patience_s = int(self.options.file_bytes / _LAYOUT_BYTES_PER_S)
         run = program.run(
             self.tools, server, self.options, command, output, _LAYOUT, patience_s, instead_of_server=True
         )

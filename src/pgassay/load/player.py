@@ -262,10 +262,6 @@ class LogFacts:
     length_ms: float
     statements: tuple[str, ...]
 
-    @classmethod
-    def of(cls, written: Mapping[str, Any]) -> "LogFacts":
-        return msgspec.convert(written, cls)
-
 
 def check(load: PlayedLoad, runner: Runner) -> None:
     """Raise `UsageError`, in the program's own words, for a load that it cannot play; nothing is connected."""
@@ -278,7 +274,7 @@ def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:
         "load.log_prefix must be the log_line_prefix that the log was written with, and log_min_duration_statement = 0"
         " logs what a replay needs"
     )
-    return LogFacts.of(json.loads(_checked(log, runner, hint)))
+    return msgspec.json.decode(_checked(log, runner, hint), type=LogFacts)
 
 
 def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
@@ -335,7 +331,7 @@ class Player:
 
     @property
     def log(self) -> LogFacts:
-        return LogFacts.of(self._program.ready["ready"])
+        return msgspec.convert(self._program.ready["ready"], LogFacts)
 
     @property
     def pid(self) -> int:

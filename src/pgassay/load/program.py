@@ -73,7 +73,7 @@ def run(
         endpoint = server.client_endpoint
         keys = endpoint.network.files if endpoint.network else ()
         printed = output / f"{source}.out", output / f"{source}.err"
-        running = tools.load_runner.start(
+        running = (tools.elsewhere or tools.runner).start(
             arguments,
             stdout=printed[0],
             stderr=printed[1],
@@ -99,7 +99,8 @@ def _watched(
                 return running.wait(_LOOK_S), {}
             except TimeoutError:
                 now_ns = clock.monotonic_ns()
-            problem = _endless(name, printed)
+            endless = [each for each in printed if each.exists() and each.stat().st_size > PRINTED_BYTES_MAX]
+            problem = {"endless_output": f"{name} printed more than {PRINTED_BYTES_MAX >> 20} MB"} if endless else {}
             if now_ns - looked_ns >= POLL_S * 1e9:
                 looked_ns = now_ns
                 gone_since_ns = None if server.alive() else (gone_since_ns or now_ns)
@@ -136,13 +137,6 @@ def overdue(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str
     if duration_s is None or elapsed_ns / 1e9 <= duration_s + OVERRUN_S:
         return {}
     return {"overran": f"{name} did not end {OVERRUN_S:.0f} s after its {duration_s} s"}
-
-
-def _endless(name: str, printed: Sequence[Path]) -> dict[str, str]:
-    """Has it printed more than is read?"""
-    if not any(each.exists() and each.stat().st_size > PRINTED_BYTES_MAX for each in printed):
-        return {}
-    return {"endless_output": f"{name} printed more than {PRINTED_BYTES_MAX >> 20} MB"}
 
 
 def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:

@@ -17,16 +17,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import msgspec
+
 from pgassay.errors import UsageError
 from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.factor import Turns
 from pgassay.interfaces.kinds import PATH, Kind, is_number, whole
-from pgassay.interfaces.load import BaseLoad, Driver, LoadResult, cannot_gate
+from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
 from pgassay.interfaces.options import option
 from pgassay.interfaces.server import Server
-from pgassay.interfaces.slices import Slice, SlicePlayer
-from pgassay.load import program, responses
+from pgassay.interfaces.slices import Slice
+from pgassay.load import program
 from pgassay.load import responses as shared
 from pgassay.load.options import OwnDataOptions, RemoteOptions, join_list, kind, positive, split_list
 from pgassay.load.pgbench import data
@@ -258,11 +260,6 @@ def described(written: bytes, result: LoadResult) -> str:
 
 def encode(facts: LogFacts, played: Slice) -> bytes:
     """The file with a trial's results: what of the log was played, and each statement with its times and failures."""
-    failures: dict[int, list[dict[str, object]]] = {}
-    for each in played.failures:
-        failures.setdefault(each.statement, []).append(
-            {"code": each.code, "message": each.message, "count": each.count}
-        )
     statements = [
         {
             "text": text,
@@ -270,13 +267,17 @@ def encode(facts: LogFacts, played: Slice) -> bytes:
             "latency_ms": latencies.sum_ns / latencies.count / 1e6 if latencies.count else None,
             "exec_ms": times.sum_ns / 1e6,
             "rows": times.rows,
-            "failures": failures.get(number, []),
+            "failures": [
+                {"code": each.code, "message": each.message, "count": each.count}
+                for each in played.failures
+                if each.statement == number
+            ],
         }
         for number, (text, latencies, times) in enumerate(
             zip(facts.statements, played.scripts, played.statements, strict=True)
         )
     ]
-    written = {
+    found = {
         "format": FORMAT,
         "sessions": facts.sessions,
         "calls": facts.calls,
@@ -285,7 +286,7 @@ def encode(facts: LogFacts, played: Slice) -> bytes:
         "unsent": played.unsent,
         "statements": statements,
     }
-    return json.dumps(written, indent=1).encode()
+    return json.dumps(found, indent=1).encode()
 
 
 class ReplayLoad(BaseLoad[ReplayOptions]):
@@ -411,14 +412,17 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
             said = run.done.stderr.strip().removeprefix(f"{PROGRAM}: ") or "no message"
             problems = problems or {"killed" if status < 0 else "refused": said}
             return LoadResult(status or 1, began, run.ended, 0, shared.complete(RESPONSES, {}), problems=problems)
-        facts, played = LogFacts.of(json.loads(lines[0])["ready"]), slice_of(json.loads(lines[1]), timed=True)
+        facts, played = (
+            msgspec.convert(json.loads(lines[0])["ready"], LogFacts),
+            slice_of(json.loads(lines[1]), timed=True),
+        )
         if there is not None:
             played = played.later(began[0] - there.began_monotonic_ns)
         offset_ns = began[1] - began[0]
         closed_ns = max(played.drained_ns, played.opened_ns + length_s * 10**9)
         (output / FILE).write_bytes(encode(facts, played))
-        (output / responses.SKETCHES_FILE).write_bytes(
-            responses.encode_slices([played.latencies.buckets], length_s, [each.buckets for each in played.scripts])
+        (output / shared.SKETCHES_FILE).write_bytes(
+            shared.encode_slices([played.latencies.buckets], length_s, [each.buckets for each in played.scripts])
         )
         return LoadResult(
             status=status or (2 if played.aborted else 0),
@@ -437,9 +441,6 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
             f'the load "{self.name}" cannot be played in slices: what waits at the end of a slice would not be carried'
             " into the next, and a log has one schedule"
         )
-
-    def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
-        raise cannot_gate(self.ungated)
 
 
 DRIVER = Driver(ReplayOptions, ReplayLoad, "a server's log, played again in its own time, on your data", work=CALL)

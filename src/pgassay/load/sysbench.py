@@ -202,7 +202,6 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
 
     @property
     def session_bytes(self) -> int:
-        """By its tables and the statements that it prepares for each."""
         statements = STATEMENTS[self.scenario] if self.protocol == "prepared" else 0
         return _SESSION_BYTES + self.tables * (_TABLE_BYTES + statements * _STATEMENT_BYTES)
 
@@ -411,7 +410,6 @@ def of_totals(totals: Totals, scenario: str) -> dict[str, float | None]:
 def result(
     run: program.Run, responses: Sequence[Response], scenario: str, timed_s: int | None, source: str
 ) -> LoadResult:
-    """What a run of sysbench came to, with these of the responses that are known of it."""
     done, totals = run.done, parse_totals(run.done.stdout)
     short = program.short(PROGRAM, timed_s, run.ended[0] - run.began[0])
     return LoadResult(

@@ -124,7 +124,11 @@ def resolve(
     if overrides.primary:
         resolved = _laid_over(resolved, {"responses": {"primary": full_name(overrides.primary)}})
     for text in overrides.weigh:
-        resolved = _with_threshold(resolved, *split_threshold(text))
+        response, condition = split_threshold(text)
+        table = resolved.get("decide", {})
+        known = table.get(response, []) if isinstance(table, dict) else []
+        conditions = [*(known if isinstance(known, list) else [known]), condition]
+        resolved = _laid_over(resolved, {"decide": {response: conditions}})
     if overrides.scale is not None and overrides.scale_to is not None:
         raise UsageError("--scale and --scale-to exclude each other", "leave one of them out")
     if overrides.scale is not None or overrides.scale_to is not None:
@@ -178,12 +182,6 @@ def _with_scale(document: Document, overrides: Overrides) -> Document:
     rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
     asked = {"to": overrides.scale_to} if overrides.scale is None else {"by": overrides.scale}
     return {**document, SCALE: {**rest, **asked}}
-
-
-def _with_threshold(document: Document, name: str, condition: str) -> Document:
-    table = document.get("decide", {})
-    known = table.get(name, []) if isinstance(table, dict) else []
-    return _laid_over(document, {"decide": {name: [*(known if isinstance(known, list) else [known]), condition]}})
 
 
 def without(document: Document, names: Iterable[str]) -> Document:

@@ -147,7 +147,6 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
 
 
 def _bound(sizes: Sequence[int], most: int) -> None:
-    """Raise `UsageError` where more arms would be enumerated."""
     count = prod(sizes)
     if count > most:
         varied = [str(each) for each in sizes if each > 1]

@@ -37,8 +37,6 @@ class Status(StrEnum):
 
 
 class Better(StrEnum):
-    """Which direction of a response is an improvement."""
-
     HIGHER = "higher"
     LOWER = "lower"
     NEITHER = "neither"

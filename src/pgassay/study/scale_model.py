@@ -8,8 +8,8 @@ Pure: a document in, a document out. What a model keeps is measured by its dimen
 (Buckingham, Phys. Rev. 4, 1914); the lab computes them (`lab.scale_model`), and they stand in the record's `[model]`.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from math import ceil, inf
 from typing import Any, Protocol
 
@@ -128,9 +128,9 @@ class Likeness:
     """A dimensionless number of the original and of the model, as (least, most) over the arms; None: not known."""
 
     name: str
-    original: tuple[float, float] | None
-    model: tuple[float, float] | None
-    kept: bool | None
+    original: tuple[float, float] | None = None
+    model: tuple[float, float] | None = None
+    kept: bool | None = None
     note: str = ""
 
 
@@ -245,54 +245,22 @@ def shrink(document: Document, factors: SizedFactors, by: float, per_core: float
 
 
 def to_table(model: ScaleModel) -> dict[str, Any]:
-    return {
-        "by": model.by,
-        **({"processes_beside": True} if model.processes_beside else {}),
-        "resized": [
-            {"factor": each.factor, "original": each.original, "model": each.model, "note": each.note}
-            for each in model.resized
-        ],
-        "likeness": [
-            {
-                "name": each.name,
-                **({"original": list(each.original)} if each.original else {}),
-                **({"model": list(each.model)} if each.model else {}),
-                **({} if each.kept is None else {"kept": each.kept}),
-                "note": each.note,
-            }
-            for each in model.likeness
-        ],
-    }
+    """The table `[model]`; what is not known is left out, since TOML has no word for it."""
+    import msgspec
+
+    known = [{key: value for key, value in asdict(each).items() if value is not None} for each in model.likeness]
+    table: dict[str, Any] = msgspec.to_builtins({**asdict(model), "likeness": known})
+    return {key: value for key, value in table.items() if key != "processes_beside" or value}
 
 
 def parse_model(table: object) -> ScaleModel:
     """The table `[model]` of a record; raises `UsageError` for one that no run wrote."""
+    import msgspec
+
     try:
-        found: Any = table
-        return ScaleModel(
-            float(found["by"]),
-            tuple(Resized(**{key: str(value) for key, value in each.items()}) for each in found.get("resized", [])),
-            tuple(
-                Likeness(
-                    str(each["name"]),
-                    _span(each.get("original")),
-                    _span(each.get("model")),
-                    each.get("kept"),
-                    str(each.get("note", "")),
-                )
-                for each in found.get("likeness", [])
-            ),
-            bool(found.get("processes_beside", False)),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError):
+        return msgspec.convert(table, ScaleModel)
+    except msgspec.ValidationError:
         raise wrong_type("the study file", RESULT, "what a run of a scale model wrote", table) from None
-
-
-def _span(values: Sequence[float] | None) -> tuple[float, float] | None:
-    if values is None:
-        return None
-    least, most = values
-    return float(least), float(most)
 
 
 def in_four_digits(by: float) -> str:

@@ -153,11 +153,9 @@ def _response(name: str, responses: Sequence[Response], named: Sequence[str]) ->
         raise UsageError(
             f'the response "{name}" of a threshold may be several', f"name one of: {', '.join([e.name for e in found])}"
         )
-    raise (
-        UsageError(
-            f'the response "{name}" of a threshold is not measured',
-            did_you_mean(name, known, f"this study asks for: {', '.join(first)}"),
-        )
+    raise UsageError(
+        f'the response "{name}" of a threshold is not measured',
+        did_you_mean(name, known, f"this study asks for: {', '.join(first)}"),
     )
 
 

@@ -8,7 +8,7 @@ back where they hold.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from pgassay import untrusted
 from pgassay.capture.errors import SyntheticError
 from pgassay.capture.format import Table as CapturedTable
 from pgassay.capture.synthetic.generation import Synthesis
-from pgassay.capture.synthetic.statistics import Index, Schema, Table
+from pgassay.capture.synthetic.statistics import Index, Schema
 
 _SLICE_ROWS = 100_000
 _TABLE_FILLFACTOR, _INDEX_FILLFACTOR = 100, 90
@@ -51,6 +51,11 @@ BEGIN
 END {_TAG};
 DROP TABLE pgassay_checks;
 """
+_IF_IT_HOLDS = (
+    rf"DO {_TAG}\nBEGIN\n\g<0>\nEXCEPTION WHEN exclusion_violation THEN\n"
+    rf"  RAISE WARNING 'left out: %', SQLERRM;\nEND {_TAG};"
+)
+"""An exclusion constraint that is left out where the rows break it."""
 
 
 def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> dict[str, int]:
@@ -66,13 +71,19 @@ def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> d
         file.write(_DROP_CHECKS)
         for table, frame in synthesis.tables():
             rows[table.name] = frame.height
-            columns = ", ".join(_quoted(name) for name in frame.columns)
+            columns, name = ", ".join(_quoted(name) for name in frame.columns), _literal(table.name)
             file.write(f"COPY {table.name} ({columns}) FROM stdin;\n")
             for part in frame.iter_slices(_SLICE_ROWS):
                 file.write(part.write_csv(include_header=False, separator="\t", null_value="\\N", quote_style="never"))
             file.write("\\.\n")
-            file.writelines(_statements_for_table(table))
-        file.write(f"{_EXCLUDE.sub(_if_it_holds, after)}\nSET search_path = public;\n")
+            usual, size = table.fillfactor or _TABLE_FILLFACTOR, f"pg_relation_size({name})"
+            file.write(_refilled(table.name, size, table.heap_bytes, usual, "TABLE", f"VACUUM FULL {table.name}"))
+            for column in table.columns:
+                if column.serial:
+                    sequence = f"pg_get_serial_sequence({name}, {_literal(column.name)})"
+                    greatest = f"SELECT setval({sequence}, max({_quoted(column.name)}))"
+                    file.write(f"{greatest} FROM {table.name} HAVING count(*) > 0;\n")
+        file.write(f"{_EXCLUDE.sub(_IF_IT_HOLDS, after)}\nSET search_path = public;\n")
         file.write(_ADD_CHECKS)
         for table in synthesis.schema.tables:
             for index in table.indexes:
@@ -84,26 +95,6 @@ def write_script(synthesis: Synthesis, before: str, after: str, path: Path) -> d
             vacuum = "VACUUM (ANALYZE)" if table.all_visible_share >= _MOSTLY_VISIBLE else "ANALYZE"
             file.write(f"{vacuum} {table.name};\n")
     return rows
-
-
-def _if_it_holds(statement: re.Match[str]) -> str:
-    """An exclusion constraint that is left out where the rows break it."""
-    return (
-        f"DO {_TAG}\nBEGIN\n{statement.group()}\nEXCEPTION WHEN exclusion_violation THEN\n"
-        f"  RAISE WARNING 'left out: %', SQLERRM;\nEND {_TAG};"
-    )
-
-
-def _statements_for_table(table: Table) -> Iterator[str]:
-    usual = table.fillfactor or _TABLE_FILLFACTOR
-    name = _literal(table.name)
-    yield _refilled(
-        table.name, f"pg_relation_size({name})", table.heap_bytes, usual, "TABLE", f"VACUUM FULL {table.name}"
-    )
-    for column in table.columns:
-        if column.serial:
-            sequence = f"pg_get_serial_sequence({name}, {_literal(column.name)})"
-            yield f"SELECT setval({sequence}, max({_quoted(column.name)})) FROM {table.name} HAVING count(*) > 0;\n"
 
 
 def _refilled(

@@ -19,7 +19,7 @@ alike in every collation, and goes on with random letters up to its width: they 
 compressed already. Widths are those of the statistics, and their mean is pg_stats.avg_width.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -231,7 +231,8 @@ def bound_rows(
         others = [other for other in key if other in drawn]
         _deal(drawn, name, marginals[name], others, rows, random, last=name == local[-1])
     if key:
-        drawn = _select(drawn, first_of_each([drawn[name] for name in key]))
+        first = first_of_each([drawn[name] for name in key])
+        drawn = {name: values[first] for name, values in drawn.items()}
     return _physical(drawn, marginals, random)
 
 
@@ -249,10 +250,6 @@ def first_of_each(columns: Sequence[Integers]) -> Integers:
     return np.sort(np.unique(combination_codes(columns), return_index=True)[1]).astype(np.int64)
 
 
-def _select(columns: Columns, places: Integers) -> Columns:
-    return {name: values[places] for name, values in columns.items()}
-
-
 def _take(
     drawn: Columns,
     parent: Parent,
@@ -262,13 +259,16 @@ def _take(
     random: np.random.Generator,
 ) -> None:
     """Add a foreign key's columns to `drawn`: rows of the parent, those that fit where columns are there already."""
-    shared = [name for name in parent.columns if name in drawn]
-    if shared:
+    if shared := [name for name in parent.columns if name in drawn]:
         return _take_fitting(drawn, parent, shared, random)
     weights = np.ones(len(parent.rows[parent.columns[0]]))
-    for name in parent.columns:
-        here, there = _spread(marginals[name], parent.rows[name])
-        weights *= here[parent.rows[name]] / there[parent.rows[name]]
+    for name in parent.columns:  # the share of each value here and among the parent's rows, by the value's number
+        theirs, marginal = parent.rows[name], marginals[name]
+        size = 1 + max(int(theirs.max(initial=0)), int(marginal.numbers.max(initial=0)))
+        here = np.zeros(size)
+        here[marginal.numbers] = marginal.shares
+        there = np.bincount(theirs, minlength=size) / max(len(theirs), 1)
+        weights *= here[theirs] / np.where(there > 0, there, 1.0)[theirs]
     if not weights.any():
         weights[:] = 1.0
     often = counts(weights, rows, random)
@@ -281,15 +281,6 @@ def _take(
     for name in parent.columns:
         drawn[name] = parent.rows[name][picked]
     return None
-
-
-def _spread(marginal: Marginal, parent_numbers: Integers) -> tuple[Floats, Floats]:
-    """The share of each value here and among the parent's rows, by the value's number."""
-    size = 1 + max(int(parent_numbers.max(initial=0)), int(marginal.numbers.max(initial=0)))
-    here = np.zeros(size)
-    here[marginal.numbers] = marginal.shares
-    there = np.bincount(parent_numbers, minlength=size) / max(len(parent_numbers), 1)
-    return here, np.where(there > 0, there, 1.0)
 
 
 def _take_fitting(drawn: Columns, parent: Parent, shared: Sequence[str], random: np.random.Generator) -> None:
@@ -373,7 +364,7 @@ def _physical(drawn: Columns, marginals: Mapping[str, Marginal], random: np.rand
     order = np.lexsort([sign * drawn[name] for name, sign in zip(names, signs, strict=True)][::-1])
     first = marginals[names[0]]
     loose = loosen(order, abs(in_order_share(first.correlation, first.shares)), random)
-    return _select(drawn, loose)
+    return {name: values[loose] for name, values in drawn.items()}
 
 
 _ALPHABETS = tuple(
@@ -394,28 +385,35 @@ _ARRAY_HEADER, _INTEGER_BYTES = 21, 4
 
 def values(column: Column, slots: Slots, random: np.random.Generator) -> pl.Series:
     """The distinct values of a column, in the order of `slots`, as COPY reads them (text format, not yet escaped)."""
-    writers: dict[str, Callable[[], Sequence[str | bytes]]] = {
-        "decimal": lambda: [
-            f"{Decimal(number).scaleb(-column.digits):f}" for number in _numbers(column, slots.slots).tolist()
-        ],
-        "float": lambda: [repr(number / 10**column.digits) for number in _numbers(column, slots.slots).tolist()],
-        "date": lambda: _moments(_numbers(column, slots.slots).astype("m8[D]")),
-        "timestamp": lambda: _moments(_numbers(column, slots.slots).astype("m8[us]")),
-        "time": lambda: [str(timedelta(microseconds=number)) for number in _numbers(column, slots.slots).tolist()],
-        "label": lambda: [column.labels[number] for number in slots.slots.tolist()],
-        "interval": lambda: [f"{number + 1} seconds" for number in range(len(slots.slots))],
-        "uuid": lambda: [
-            f"{number:012x}{tail:020x}"
-            for number, tail in zip(
-                slots.slots.tolist(), random.integers(0, 1 << 62, len(slots.slots)).tolist(), strict=True
-            )
-        ],
-        "address": lambda: [f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in range(len(slots.slots))],
-        "integers": lambda: _integer_arrays(column, slots, random),
-    }
+    places, count = slots.slots, len(slots.slots)
     if column.kind == "integer":
-        return pl.Series(column.name, _numbers(column, slots.slots))
-    made = writers[column.kind]() if column.kind in writers else _texts(column, slots, random)
+        return pl.Series(column.name, column.offset + places * column.step)
+    made: Sequence[str | bytes]
+    if column.kind in NUMBERS:
+        numbers: Integers = column.offset + places * column.step
+        made = {
+            "decimal": lambda: [f"{Decimal(number).scaleb(-column.digits):f}" for number in numbers.tolist()],
+            "float": lambda: [repr(number / 10**column.digits) for number in numbers.tolist()],
+            "date": lambda: _moments(numbers.astype("m8[D]")),
+            "timestamp": lambda: _moments(numbers.astype("m8[us]")),
+            "time": lambda: [str(timedelta(microseconds=number)) for number in numbers.tolist()],
+        }[column.kind]()
+    elif column.kind == "label":
+        made = [column.labels[number] for number in places.tolist()]
+    elif column.kind == "interval":
+        made = [f"{number + 1} seconds" for number in range(count)]
+    elif column.kind == "uuid":
+        tails = random.integers(0, 1 << 62, count).tolist()
+        made = [f"{number:012x}{tail:020x}" for number, tail in zip(places.tolist(), tails, strict=True)]
+    elif column.kind == "address":
+        made = [f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}" for n in range(count)]
+    elif column.kind == "integers":
+        length = max(1, round((column.average_width_bytes - _ARRAY_HEADER) / _INTEGER_BYTES))
+        drawn = random.integers(0, 1_000_000, (count, length))
+        drawn[:, 0] = np.arange(count)
+        made = ["{" + ",".join(map(str, row)) + "}" for row in drawn.tolist()]
+    else:
+        made = _texts(column, slots, random)
     return pl.Series(column.name, made, pl.String)
 
 
@@ -428,20 +426,9 @@ def escaped(texts: pl.Series) -> pl.Series:
     return texts
 
 
-def _numbers(column: Column, places: Integers) -> Integers:
-    return column.offset + places * column.step
-
-
 def _moments(since_2000: npt.NDArray[np.timedelta64]) -> list[str]:
     found = np.datetime_as_string(np.datetime64("2000-01-01") + since_2000)
     return [text.replace("T", " ") for text in found.tolist()]
-
-
-def _integer_arrays(column: Column, slots: Slots, random: np.random.Generator) -> list[str]:
-    length = max(1, round((column.average_width_bytes - _ARRAY_HEADER) / _INTEGER_BYTES))
-    drawn = random.integers(0, 1_000_000, (len(slots.slots), length))
-    drawn[:, 0] = np.arange(len(drawn))
-    return ["{" + ",".join(map(str, row)) + "}" for row in drawn.tolist()]
 
 
 def _texts(column: Column, slots: Slots, random: np.random.Generator) -> list[str]:
@@ -546,31 +533,23 @@ class Known:
 
 
 class Synthesis:
-    """Data by the statistics of `schema`."""
-
     def __init__(self, schema: Schema, seed: int = 1) -> None:
-        self._schema = schema
+        self.schema = schema
         self._seed = seed
         self._domains: dict[_Key, Domain] = {}
         self._values: dict[_Key, pl.Series] = {}
         self._bound: dict[str, Columns] = {}
 
-    @property
-    def schema(self) -> Schema:
-        """What the data are made from."""
-        return self._schema
-
     @cached_property
     def _tables(self) -> dict[str, Table]:
-        return {table.name: table for table in self._schema.tables}
+        return {table.name: table for table in self.schema.tables}
 
     def tables(self) -> Iterator[tuple[Table, pl.DataFrame]]:
         """Each table with its rows in physical order; every column as COPY's text format has it, NULL as null."""
-        for table in self._schema.tables:
+        for table in self.schema.tables:
             yield table, self.rows(table.name)
 
     def rows(self, name: str) -> pl.DataFrame:
-        """The rows of one table."""
         table = self._tables[name]
         bound = self._bound_rows(name)
         rows = len(next(iter(bound.values()))) if bound else table.rows
@@ -630,7 +609,12 @@ class Synthesis:
             (one for one in table.foreign_keys if len(one.columns) > 1 and self._same_roots(table, one)),
             key=lambda one: -len(set(one.columns) & set(key)),
         )
-        parents = [found for one in foreign if (found := self._parent(one)) is not None]
+        parents = []
+        for one in foreign:
+            theirs = self._bound_rows(one.parent)
+            if set(one.parent_columns) <= set(theirs):
+                named = zip(one.columns, one.parent_columns, strict=True)
+                parents.append(Parent(one.columns, {mine: theirs[other] for mine, other in named}))
         names = dict.fromkeys((*key, *(name for parent in parents for name in parent.columns)))
         if not names or not table.rows:
             return {}
@@ -649,15 +633,6 @@ class Synthesis:
             for name in set(one.columns) - set(key):
                 rows[name] = np.where(missing, NULL, rows[name])
         return rows
-
-    def _parent(self, foreign: ForeignKey) -> Parent | None:
-        rows = self._bound_rows(foreign.parent)
-        if not set(foreign.parent_columns) <= set(rows):
-            return None
-        return Parent(
-            foreign.columns,
-            {mine: rows[theirs] for mine, theirs in zip(foreign.columns, foreign.parent_columns, strict=True)},
-        )
 
     def _same_roots(self, table: Table, foreign: ForeignKey) -> bool:
         pairs = zip(foreign.columns, foreign.parent_columns, strict=True)

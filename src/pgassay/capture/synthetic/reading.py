@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from math import gcd
+from typing import Any
 
 import numpy as np
 
@@ -220,25 +221,23 @@ def named_values(places: Sequence[tuple[Place, bool]], kind: Kind, base: str, ke
 
     The flag of a place says whether the rows are ours; ranks are among all places together.
     """
-    rows = " UNION ALL ".join(_of_place(place, base, mine) for place, mine in places)
+    selects = []
+    for place, mine in places:
+        schema, table, column = map(literal, place)
+        where = f"s.schemaname = {schema} AND s.tablename = {table} AND s.attname = {column} AND NOT s.inherited"
+        selects.append(
+            f"SELECT u.v, u.f::float8 AS f, {mine} AS mine FROM pg_stats s,"
+            f" unnest(s.most_common_vals::text::{base}[], s.most_common_freqs) u(v, f) WHERE {where}"
+            f" UNION ALL SELECT u.v, NULL, {mine} FROM pg_stats s,"
+            f" unnest(s.histogram_bounds::text::{base}[]) u(v) WHERE {where}"
+        )
     line = _LINES.get(kind, "(dense_rank() OVER (ORDER BY v))::text")
     if kind == "label":
         line = "v::int::text" if base == "boolean" else f"(array_position(enum_range(NULL::{base}), v) - 1)::text"
     texts = f"ARRAY[{', '.join(literal(text) for text in kept)}]::text[]"
     return (
         f"SELECT mine, f, {line}, octet_length(v::text), CASE WHEN mine AND v::text = ANY ({texts}) THEN v::text END"
-        f" FROM ({rows}) k WHERE {_FINITE.get(kind, 'true')}"
-    )
-
-
-def _of_place(place: Place, base: str, mine: bool) -> str:
-    schema, table, column = map(literal, place)
-    where = f"s.schemaname = {schema} AND s.tablename = {table} AND s.attname = {column} AND NOT s.inherited"
-    return (
-        f"SELECT u.v, u.f::float8 AS f, {mine} AS mine FROM pg_stats s,"
-        f" unnest(s.most_common_vals::text::{base}[], s.most_common_freqs) u(v, f) WHERE {where}"
-        f" UNION ALL SELECT u.v, NULL, {mine} FROM pg_stats s,"
-        f" unnest(s.histogram_bounds::text::{base}[]) u(v) WHERE {where}"
+        f" FROM ({' UNION ALL '.join(selects)}) k WHERE {_FINITE.get(kind, 'true')}"
     )
 
 
@@ -297,10 +296,10 @@ class _Reader:
     def schema(self) -> Schema:
         self._kept = schema_strings(row[0] for row in self._session.read("the schema", SCHEMA_TEXTS).rows)
         self._catalogue()
-        tables = []
-        for table in self._tables.values():
-            columns = tuple(self._column((table.name, column.name)) for column in table.columns)
-            tables.append(replace(table, columns=columns))
+        tables = [
+            replace(table, columns=tuple(self._column((table.name, column.name)) for column in table.columns))
+            for table in self._tables.values()
+        ]
         for place, name, definition in self._session.read("the constraints", CHECKS).rows:
             self._notes.append(
                 f'constraint "{name}" of {place} is left out of the copy unless the invented values satisfy it:'
@@ -332,27 +331,24 @@ class _Reader:
 
     def _columns(self, names: Mapping[int, str], tables: Mapping[int, Row]) -> dict[int, list[Column]]:
         columns: dict[int, list[Column]] = {}
-        for row in self._session.read("the columns", COLUMNS).rows:
-            oid, schema, table = row[:3]
-            if oid not in names:
-                continue
-            described = self._describe(names[oid], row)
-            column = described.column
-            self._described[names[oid], column.name] = replace(described, place=(schema, table, column.name))
-            columns.setdefault(oid, []).append(column)
+        for oid, schema, relation, *row in self._session.read("the columns", COLUMNS).rows:
+            if oid in names:
+                described = self._describe(names[oid], (schema, relation, row[0]), row)
+                self._described[names[oid], row[0]] = described
+                columns.setdefault(oid, []).append(described.column)
         for oid, some in columns.items():
-            if tables[oid][2] > 0 and not any(self._described[names[oid], one.name].analysed for one in some):
+            _, name, rows, _, toast, *_ = tables[oid]
+            if rows > 0 and not any(self._described[name, one.name].analysed for one in some):
                 self._notes.append(
-                    f"{names[oid]} has no statistics, so its values are only of the right types: "
-                    "ANALYZE it before the capture"
+                    f"{name} has no statistics, so its values are only of the right types:"
+                    " ANALYZE it before the capture"
                 )
-            _, _, rows, _, toast, *_ = tables[oid]
-            self._widen(names[oid], some, rows, toast)
+            self._widen(name, some, rows, toast)
         return columns
 
-    def _describe(self, table: str, row: Row) -> _Described:
-        name, declared, typname, typtype, category, element, base, not_null, typmod, serial, labels = row[3:14]
-        null_fraction, width, distinct, correlation = row[14:18]
+    def _describe(self, table: str, place: Place, row: Sequence[Any]) -> _Described:
+        name, declared, typname, typtype, category, element, base, not_null, typmod, serial, labels = row[:11]
+        null_fraction, width, distinct, correlation = row[11:]
         kind = _KINDS.get(typname, "other")
         if typtype == "e":
             kind = "label"
@@ -375,7 +371,7 @@ class _Reader:
             longest=longest,
             labels=("false", "true") if typname == "bool" else tuple(labels or ()), serial=serial,
         )  # fmt: skip
-        return _Described(column, ("", "", ""), base, width is not None)
+        return _Described(column, place, base, width is not None)
 
     def _widen(self, table: str, columns: list[Column], rows: float, toast_bytes: int) -> None:
         """Columns whose values are all out of line: pg_stats has the width of a pointer, the TOAST table theirs."""
@@ -384,10 +380,8 @@ class _Reader:
             for place, one in enumerate(columns)
             if one.kind in _TOASTABLE and one.average_width_bytes <= _TOAST_POINTER_BYTES and one.distinct == -1.0
         ]
-        if not wide or toast_bytes == 0 or rows <= 0:
-            return
-        width = round(toast_bytes * _TOAST_FILLED / rows / len(wide))
-        for place in wide:
+        for place in wide if toast_bytes and rows > 0 else ():
+            width = round(toast_bytes * _TOAST_FILLED / rows / len(wide))
             columns[place] = replace(columns[place], average_width_bytes=width)
             key = table, columns[place].name
             self._described[key] = replace(self._described[key], column=columns[place])
@@ -400,14 +394,10 @@ class _Reader:
         if above is None or root == key:
             self._named[key] = self._ask([(described, True)])[True]
             self._done[key] = with_knots(column, self._named[key], self._tables[key[0]].rows, self._random)
-        else:
-            parent = self._column(root)
-            if column.kind in NUMBERS or column.kind == "label":
-                mine, theirs = self._ask([(described, True)])[True], self._named[root]
-            else:
-                both = self._ask([(described, True), (self._described[root], False)])
-                mine, theirs = both[True], both[False]
-            self._done[key] = referring(column, mine, parent, theirs)
+            return self._done[key]
+        parent, own = self._column(root), column.kind in NUMBERS or column.kind == "label"
+        named = self._ask([(described, True)] if own else [(described, True), (self._described[root], False)])
+        self._done[key] = referring(column, named[True], parent, self._named[root] if own else named[False])
         return self._done[key]
 
     def _root(self, key: _Key) -> _Key:

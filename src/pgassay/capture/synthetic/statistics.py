@@ -1,7 +1,7 @@
 """The statistics of a database without its values: what `capture` may write down, and all that data are made from."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 Kind = Literal[
@@ -117,11 +117,4 @@ class Schema:
     """All tables of a database, and what could not be taken over, in sentences."""
 
     tables: tuple[Table, ...]
-    notes: tuple[str, ...] = field(default=())
-
-    def table(self, name: str) -> Table:
-        """The table of this name; `KeyError` without one."""
-        for table in self.tables:
-            if table.name == name:
-                return table
-        raise KeyError(name)
+    notes: tuple[str, ...] = ()

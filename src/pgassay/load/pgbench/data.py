@@ -99,7 +99,15 @@ def require_own(bindir: Path, path: Path) -> None:
     if size and not is_dump(path):
         with untrusted.open_file(path) as file, mmap(file.fileno(), size, access=ACCESS_READ) as content:
             for found in _INCLUDED.finditer(content):
-                _require_included(path, found[1] in (b"ir", b"include_relative"), os.fsdecode(found[2].strip(b"'")))
+                relative, name = found[1] in (b"ir", b"include_relative"), os.fsdecode(found[2].strip(b"'"))
+                try:  # psql itself says of a file that is missing; a FIFO in its place would keep it waiting
+                    untrusted.require_file((path.absolute().parent if relative else Path.cwd()) / name)
+                except FileNotFoundError:
+                    continue
+                except OSError as failure:
+                    raise UsageError(
+                        f'init file "{path}" reads "{name}": {failure.strerror}', "name a regular file"
+                    ) from None
             foreign = _FOREIGN_DUMP.search(content[:4096])
             if foreign is not None:
                 maker = foreign[1].decode() if foreign[1] else "SQLite"
@@ -115,17 +123,6 @@ def require_own(bindir: Path, path: Path) -> None:
                     "its data are loaded into one database of ours: remove CREATE DATABASE and this line, or dump"
                     " without --create",
                 )
-
-
-def _require_included(path: Path, relative: bool, name: str) -> None:
-    """psql itself says of a file that is missing; a FIFO in its place would keep it waiting."""
-    there = (path.absolute().parent if relative else Path.cwd()) / name
-    try:
-        untrusted.require_file(there)
-    except FileNotFoundError:
-        return
-    except OSError as failure:
-        raise UsageError(f'init file "{path}" reads "{name}": {failure.strerror}', "name a regular file") from None
 
 
 def create_own(bindir: Path, runner: Runner, endpoint: Endpoint, path: Path) -> None:

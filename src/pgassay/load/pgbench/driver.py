@@ -20,15 +20,16 @@ from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
 from pgassay.load.pgbench import data, output
 from pgassay.load.pgbench.options import (
+    FILL,
     LEDGER,
     LEDGER_TABLE,
+    MAKE,
     MAX_TRIES_SINCE,
     PgbenchOptions,
     Script,
     check_scripts,
     check_variables,
-    create_command,
-    fill_command,
+    init_command,
     missing_program,
     queries,
     random_seed,
@@ -96,7 +97,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def create(self, server: Server) -> None:
         options, endpoint = self.options, server.endpoint
         if options.init is None:
-            data.run(self.tools.runner, endpoint, create_command(self._program, endpoint, options.scale))
+            data.run(self.tools.runner, endpoint, init_command(self._program, endpoint, options.scale, MAKE))
             data.widen(server, options)
         else:
             data.create_own(self.tools.bindir, self.tools.runner, endpoint, options.init)
@@ -104,7 +105,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def fill(self, server: Server) -> None:
         options, endpoint = self.options, server.endpoint
         if options.init is None:
-            data.run(self.tools.runner, endpoint, fill_command(self._program, endpoint, options.scale))
+            data.run(self.tools.runner, endpoint, init_command(self._program, endpoint, options.scale, FILL))
         else:
             data.fill_own(self.tools.bindir, self.tools.runner, endpoint, options.init)
         server.execute("VACUUM (ANALYZE)")

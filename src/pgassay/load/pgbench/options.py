@@ -15,7 +15,7 @@ functions that are named here: a function of one's own may write. What is not kn
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -179,8 +179,7 @@ def _with_parameters(line: int, sql: str) -> Statement | None:
 
     for each in _TOKEN.finditer(sql):
         glued = sql[: each.start()][-1:]
-        sliced = sql.rfind("[", 0, each.start()) > sql.rfind("]", 0, each.start())
-        if each[0].startswith(":") and (sliced or glued.isalnum() or glued in ("_", '"')):
+        if each[0].startswith(":") and (_is_sliced(sql, each) or glued.isalnum() or glued in ("_", '"')):
             return None
     return Statement(line, _TOKEN.sub(parameter, sql).strip(), len(names))
 
@@ -206,21 +205,19 @@ def unset_variable(scripts: Sequence[str], given: Collection[str]) -> tuple[int,
     setting = [found[0].split() for each in metas for found in each if found[1].lower() in ("set", "setshell")]
     known |= {words[1] for words in setting if len(words) > 1}
     for number, script in enumerate(scripts):
-        for at, name in sorted(_uses(script, metas[number])):
+        quiet = (meta for meta in metas[number] if meta[1].lower() in _QUIET_COMMANDS)
+        used = [(meta.start() + found.start(), found[1]) for meta in quiet for found in _USED.finditer(meta[0])]
+        sql = _statements(script)
+        named = (found for found in _TOKEN.finditer(sql) if found[0].startswith(":") and not _is_sliced(sql, found))
+        for at, name in sorted([*used, *((found.start(), found[0][1:]) for found in named)]):
             if name not in known and not name.startswith(tuple(prefixes)):
                 return number, script.count("\n", 0, at) + 1, name
     return None
 
 
-def _uses(script: str, metas: Sequence[re.Match[str]]) -> Iterator[tuple[int, str]]:
-    """Where each variable stands outside of strings and comments; `[1:n]` is a slice of an array."""
-    for meta in metas:
-        if meta[1].lower() in _QUIET_COMMANDS:
-            yield from ((meta.start() + found.start(), found[1]) for found in _USED.finditer(meta[0]))
-    sql = _statements(script)
-    for found in _TOKEN.finditer(sql):
-        if found[0].startswith(":") and sql.rfind("[", 0, found.start()) <= sql.rfind("]", 0, found.start()):
-            yield found.start(), found[0][1:]
+def _is_sliced(sql: str, found: "re.Match[str]") -> bool:
+    """Does it stand in the slice of an array, `[1:n]`?"""
+    return sql.rfind("[", 0, found.start()) > sql.rfind("]", 0, found.start())
 
 
 EXIT_ON_ABORT_SINCE = 17
@@ -288,21 +285,12 @@ class Script:
         """How pgbench's summary names it."""
         return BUILTINS.get(self.name) or str(self.path)
 
-
-def _only_reads(script: Script) -> bool:
-    if script.builtin:
-        return script.name == SELECT_ONLY
-    with suppress(OSError):
-        return only_reads(untrusted.any_text(script.path))
-    return False
-
-
-def _round_trips(script: Script) -> int | None:
-    if script.builtin:
-        return _OWN_TRIPS[script.name]
-    with suppress(OSError):
-        return round_trips(untrusted.any_text(script.path))
-    return None
+    @property
+    def text(self) -> str:
+        """Of a file; empty where it cannot be read."""
+        with suppress(OSError):
+            return untrusted.any_text(self.path)
+        return ""
 
 
 def parse_scripts(text: str) -> tuple[Script, ...]:
@@ -352,13 +340,12 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
             raise UsageError(f'script "{script.path}" does not exist', hint)
 
 
-def _row_bytes(text: str) -> int | None:
-    size = int(text) if text.isdecimal() else parse_memory(text)
-    return size if ROW_BYTES_MIN <= size <= ROW_BYTES_MAX else None
-
-
 ROW_BYTES: Kind[int] = kind(
-    _row_bytes,
+    lambda text: (
+        size
+        if ROW_BYTES_MIN <= (size := int(text) if text.isdecimal() else parse_memory(text)) <= ROW_BYTES_MAX
+        else None
+    ),
     str,
     f"bytes from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}: 2000, 2kB",
     must=f"the bytes of a row from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}",
@@ -447,14 +434,15 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     @property
     def reads_only(self) -> bool:
         """True of select-only, and of files whose text says so for certain."""
-        return all(_only_reads(script) for script in self.scripts)
+        return all(each.name == SELECT_ONLY if each.builtin else only_reads(each.text) for each in self.scripts)
 
     @property
     def round_trips(self) -> float | None:
         """Of a transaction: the mean of its scripts, by their weights."""
         trips = weights = 0
         for script in self.scripts:
-            count = _round_trips(script)
+            text = "" if script.builtin else script.text
+            count = _OWN_TRIPS.get(script.name, round_trips(text) if text else None)
             if count is None:
                 return None
             trips, weights = trips + count * script.weight, weights + script.weight
@@ -507,16 +495,13 @@ def connection(endpoint: Endpoint) -> list[str]:
     return ["-h", endpoint.host, "-p", str(endpoint.port), "-U", endpoint.user, endpoint.database]
 
 
-def create_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
-    return [str(program), "-i", "-I", "dt", "-q", "-s", str(scale), *connection(endpoint)]
+MAKE, FILL = "dt", "gp"
+"""Steps of pgbench -I: empty tables; rows and primary keys. Rows that the client makes come by COPY with FREEZE (from
+14), which beats the server-side INSERT … SELECT on time and on WAL."""
 
 
-def fill_command(program: Path, endpoint: Endpoint, scale: int) -> list[str]:
-    """Generate the rows and build the primary keys.
-
-    Client-side generation: COPY with FREEZE (from 14) beats the server-side INSERT … SELECT on time and on WAL.
-    """
-    return [str(program), "-i", "-I", "gp", "-q", "-s", str(scale), *connection(endpoint)]
+def init_command(program: Path, endpoint: Endpoint, scale: int, steps: str) -> list[str]:
+    return [str(program), "-i", "-I", steps, "-q", "-s", str(scale), *connection(endpoint)]
 
 
 def run_command(

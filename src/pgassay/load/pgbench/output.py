@@ -31,11 +31,9 @@ from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.load import Moment
 from pgassay.interfaces.running import Completed
-from pgassay.load import responses
 from pgassay.load import responses as shared
 from pgassay.load.options import JOBS
 from pgassay.load.pgbench.options import BUILTINS, OURS, PgbenchOptions, Script, show_scripts
-from pgassay.load.responses import IMPOSSIBLE, IMPOSSIBLE_US, QUANTILES
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.untrusted import REAL, WHOLE
 
@@ -367,9 +365,11 @@ def read_log(prefix: Path, options: PgbenchOptions, began_wall_ns: int) -> Logge
 
 def latencies(sketch: LatencySketch) -> dict[str, float | None]:
     """Quantiles and the greatest latency in ms, the share that no answer can have; None without a transaction."""
-    found_us = {name: sketch.quantile(share) for name, share in QUANTILES.items()} | {"latency_max_ms": sketch.max_us}
+    found_us = {name: sketch.quantile(share) for name, share in shared.QUANTILES.items()} | {
+        "latency_max_ms": sketch.max_us
+    }
     found_ms = {name: None if latency_us is None else latency_us / 1000 for name, latency_us in found_us.items()}
-    return {**found_ms, IMPOSSIBLE.name: share_within(sketch, IMPOSSIBLE_US)}
+    return {**found_ms, shared.IMPOSSIBLE.name: share_within(sketch, shared.IMPOSSIBLE_US)}
 
 
 def share_within(sketch: LatencySketch, limit_us: int) -> float | None:
@@ -401,10 +401,10 @@ def put_away(prefix: Path, sketch_file: Path, logged: Logged, keep: bool) -> Non
         "start_us": log.start_us,
         "lines": log.lines,
         "first_wall_ns": log.series["wall_ns"][0] if len(log.series) else None,
-        "scripts": {str(number): responses.sketch_text(totals.latency) for number, totals in log.scripts.items()},
+        "scripts": {str(number): shared.sketch_text(totals.latency) for number, totals in log.scripts.items()},
     }
     seconds = (log.window(row, row + 1).latency for row in range(len(log.series)))
-    sketch_file.write_bytes(responses.encode_sketches(log.totals.latency, seconds, log.interval_us, more))
+    sketch_file.write_bytes(shared.encode_sketches(log.totals.latency, seconds, log.interval_us, more))
     for path in log_files(prefix):
         if keep:
             with path.open("rb") as text, gzip.open(f"{path}.gz", "wb", _GZIP_LEVEL) as packed:

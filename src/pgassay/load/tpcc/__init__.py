@@ -41,7 +41,7 @@ from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
 from pgassay.interfaces.options import option
 from pgassay.interfaces.places import Endpoint
 from pgassay.interfaces.server import Server
-from pgassay.load import bulk, program, responses, sysbench
+from pgassay.load import bulk, program, sysbench
 from pgassay.load import responses as shared
 from pgassay.load.bulk import (
     Field,
@@ -106,40 +106,31 @@ def _same(value: int, rows: int) -> Numbers:
     return np.full(rows, value, np.int64)
 
 
+def _pack(rows: int, *columns: Field | Numbers | int) -> bytes:
+    """So many rows; whole numbers are INTEGER, one alone is the same in each row."""
+    return pack([each if isinstance(each, Field) else integers(np.broadcast_to(each, rows)) for each in columns])
+
+
 def item(warehouse: int = 0) -> Iterator[bytes]:
     """The items; there is one list for all warehouses."""
-    random = _random(0, warehouse)
-    for first in range(1, ITEMS + 1, _STEP):
-        yield pack(
-            [
-                integers(np.arange(first, first + _STEP)),
-                integers(random.integers(1, 10_001, _STEP)),
-                random_texts(random, _STEP, 14, 24),
-                numerics(random.integers(100, 10_001, _STEP), 2),
-                _data(random, _STEP),
-            ]
-        )
+    random, rows = _random(0, warehouse), _STEP
+    for first in range(1, ITEMS + 1, rows):
+        images, names = random.integers(1, 10_001, rows), random_texts(random, rows, 14, 24)
+        price = numerics(random.integers(100, 10_001, rows), 2)
+        yield _pack(rows, np.arange(first, first + rows), images, names, price, _data(random, rows))
 
 
 def warehouse(number: int) -> Iterator[bytes]:
     random = _random(1, number)
     name, tax = random_texts(random, 1, 6, 10), numerics(random.integers(0, 2001, 1), 4)
-    yield pack([integers(_same(number, 1)), name, *_address(random, 1), tax, numerics(_same(30_000_000, 1), 2)])
+    yield _pack(1, number, name, *_address(random, 1), tax, numerics(_same(30_000_000, 1), 2))
 
 
 def district(number: int) -> Iterator[bytes]:
     random, rows = _random(2, number), DISTRICTS
-    yield pack(
-        [
-            integers(np.arange(1, rows + 1)),
-            integers(_same(number, rows)),
-            random_texts(random, rows, 6, 10),
-            *_address(random, rows),
-            numerics(random.integers(0, 2001, rows), 4),
-            numerics(_same(3_000_000, rows), 2),
-            integers(_same(CUSTOMERS + 1, rows)),
-        ]
-    )
+    name, address = random_texts(random, rows, 6, 10), _address(random, rows)
+    tax, year_to_date = numerics(random.integers(0, 2001, rows), 4), numerics(_same(3_000_000, rows), 2)
+    yield _pack(rows, np.arange(1, rows + 1), number, name, *address, tax, year_to_date, CUSTOMERS + 1)
 
 
 def customer(number: int) -> Iterator[bytes]:
@@ -148,36 +139,22 @@ def customer(number: int) -> Iterator[bytes]:
     for place in range(1, DISTRICTS + 1):
         drawn = (random.integers(0, 256, rows) | random.integers(0, 1000, rows)) + C_LAST_LOAD
         names = np.where(np.arange(rows) < len(LAST_NAMES), np.arange(rows), drawn) % len(LAST_NAMES)
-        yield pack(
-            [
-                integers(np.arange(1, rows + 1)),
-                integers(_same(place, rows)),
-                integers(_same(number, rows)),
-                random_texts(random, rows, 8, 16),
-                constant("OE", rows),
-                texts(LAST_NAMES, names),
-                *_address(random, rows),
-                random_digits(random, rows, 16),
-                timestamps(_same(_ENTRY_US, rows)),
-                texts(("GC", "BC"), (random.random(rows) < 0.1).astype(np.int64)),
-                numerics(_same(5_000_000, rows), 2),
-                numerics(random.integers(0, 5001, rows), 4),
-                numerics(_same(-1000, rows), 2),
-                numerics(_same(1000, rows), 2),
-                integers(_same(1, rows)),
-                integers(_same(0, rows)),
-                random_texts(random, rows, 300, 500),
-            ]
-        )
+        first, middle, last = random_texts(random, rows, 8, 16), constant("OE", rows), texts(LAST_NAMES, names)
+        address, phone = _address(random, rows), random_digits(random, rows, 16)
+        credit = texts(("GC", "BC"), (random.random(rows) < 0.1).astype(np.int64))
+        limit, balance, paid = (numerics(_same(cents, rows), 2) for cents in (5_000_000, -1000, 1000))
+        discount, since = numerics(random.integers(0, 5001, rows), 4), timestamps(_same(_ENTRY_US, rows))
+        data, ids = random_texts(random, rows, 300, 500), np.arange(1, rows + 1)
+        person = [first, middle, last, *address, phone, since]
+        yield _pack(rows, ids, place, number, *person, credit, limit, discount, balance, paid, 1, 0, data)
 
 
 def history(number: int) -> Iterator[bytes]:
     random, rows = _random(4, number), CUSTOMERS
     for place in range(1, DISTRICTS + 1):
-        here, home = integers(_same(place, rows)), integers(_same(number, rows))
         when, amount = timestamps(_same(_ENTRY_US, rows)), numerics(_same(1000, rows), 2)
-        ids = integers(np.arange(1, rows + 1))
-        yield pack([ids, here, home, here, home, when, amount, random_texts(random, rows, 12, 24)])
+        ids, data = np.arange(1, rows + 1), random_texts(random, rows, 12, 24)
+        yield _pack(rows, ids, place, number, place, number, when, amount, data)
 
 
 def _lines(number: int) -> Numbers:
@@ -187,27 +164,18 @@ def _lines(number: int) -> Numbers:
 
 def orders(number: int) -> Iterator[bytes]:
     """3000 rows a district, in a random order of the customers."""
-    random, rows, ids = _random(6, number), CUSTOMERS, np.arange(1, CUSTOMERS + 1)
+    random, rows, ids, lines = _random(6, number), CUSTOMERS, np.arange(1, CUSTOMERS + 1), _lines(number)
     for place in range(1, DISTRICTS + 1):
-        yield pack(
-            [
-                integers(ids),
-                integers(_same(place, rows)),
-                integers(_same(number, rows)),
-                integers(random.permutation(ids)),
-                timestamps(_same(_ENTRY_US, rows)),
-                integers(random.integers(1, 11, rows), null=ids > DELIVERED),
-                integers(_lines(number)[place - 1]),
-                integers(_same(1, rows)),
-            ]
-        )
+        customers, entered = random.permutation(ids), timestamps(_same(_ENTRY_US, rows))
+        carriers = integers(random.integers(1, 11, rows), null=ids > DELIVERED)
+        yield _pack(rows, ids, place, number, customers, entered, carriers, lines[place - 1], 1)
 
 
 def new_order(number: int) -> Iterator[bytes]:
     """The last 900 orders of each district."""
     ids = np.arange(DELIVERED + 1, CUSTOMERS + 1)
     for place in range(1, DISTRICTS + 1):
-        yield pack([integers(ids), integers(_same(place, len(ids))), integers(_same(number, len(ids)))])
+        yield _pack(len(ids), ids, place, number)
 
 
 def order_line(number: int) -> Iterator[bytes]:
@@ -215,41 +183,21 @@ def order_line(number: int) -> Iterator[bytes]:
     for place in range(1, DISTRICTS + 1):
         counts = lines[place - 1]
         ids = np.repeat(np.arange(1, CUSTOMERS + 1), counts)
-        rows = len(ids)
-        waiting = ids > DELIVERED
-        home = integers(_same(number, rows))
-        yield pack(
-            [
-                integers(ids),
-                integers(_same(place, rows)),
-                home,
-                integers(np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts) + 1),
-                integers(random.integers(1, ITEMS + 1, rows)),
-                home,
-                timestamps(_same(_ENTRY_US, rows), null=waiting),
-                integers(_same(5, rows)),
-                numerics(np.where(waiting, random.integers(1, 1_000_000, rows), 0), 2),
-                random_texts(random, rows, 24, 24),
-            ]
-        )
+        rows, waiting = len(ids), ids > DELIVERED
+        lines_of_order = np.arange(rows) - np.repeat(np.cumsum(counts) - counts, counts) + 1
+        items, delivered = random.integers(1, ITEMS + 1, rows), timestamps(_same(_ENTRY_US, rows), null=waiting)
+        amount = numerics(np.where(waiting, random.integers(1, 1_000_000, rows), 0), 2)
+        data = random_texts(random, rows, 24, 24)
+        yield _pack(rows, ids, place, number, lines_of_order, items, number, delivered, 5, amount, data)
 
 
 def stock(number: int) -> Iterator[bytes]:
     random, rows = _random(8, number), _STEP
-    for first in range(1, ITEMS + 1, _STEP):
-        nothing = integers(_same(0, rows))
-        yield pack(
-            [
-                integers(np.arange(first, first + rows)),
-                integers(_same(number, rows)),
-                integers(random.integers(10, 101, rows)),
-                *(random_texts(random, rows, 24, 24) for _ in range(DISTRICTS)),
-                nothing,
-                nothing,
-                nothing,
-                _data(random, rows),
-            ]
-        )
+    for first in range(1, ITEMS + 1, rows):
+        quantities = random.integers(10, 101, rows)
+        districts = [random_texts(random, rows, 24, 24) for _ in range(DISTRICTS)]
+        ids = np.arange(first, first + rows)
+        yield _pack(rows, ids, number, quantities, *districts, 0, 0, 0, _data(random, rows))
 
 
 BY_WAREHOUSE: Mapping[str, Callable[[int], Iterator[bytes]]] = {
@@ -401,7 +349,7 @@ class TpccLoad(TpccTables[TpccOptions]):
         except (LoadError, FileNotFoundError):
             pass  # pgbench's driver has named the problem
         else:
-            written = output / responses.SKETCHES_FILE
+            written = output / shared.SKETCHES_FILE
             found |= of_scripts(summary, json.loads(written.read_text("utf-8"))["scripts"] if written.exists() else {})
         names = [f"load.{name}" for name in _ECHOED]
         return replace(
