@@ -41,11 +41,14 @@ class Copied:
 
 
 def copy_tree(source: Path, target: Path, share: bool) -> Copied:
-    """Copy the directory `source` to `target`, which must not exist; raises as `copy_into`, and `target` is partial."""
+    """Copy the directory `source` to `target`, which must not exist; raises as `copy_into`, and `target` is partial.
+
+    It is not written back: a clone may be gone before the kernel would.
+    """
     with Directory.open(source) as original, Directory.open(target.parent) as parent:
         parent.mkdir(target.name)
         with parent.inner(target.name) as copy:
-            return copy_into(original, copy, share)
+            return copy_into(original, copy, share, written_back=False)
 
 
 def copy_into(
@@ -58,6 +61,7 @@ def copy_into(
     skipped: Collection[str] = SKIPPED,
     emptied: Collection[str] = (),
     followed: Mapping[str, Directory] | None = None,
+    written_back: bool = True,
 ) -> Copied:
     """Fill the empty directory `target` with what is in `source`.
 
@@ -72,9 +76,10 @@ def copy_into(
     if target.names():
         raise UntrustedError(f'"{target.path}" is not empty')
     with ThreadPoolExecutor(THREADS) as pool:
-        copying = _Copying(source, share, owner, closed, skipped, emptied, followed or {}, pool)
+        copying = _Copying(source, share, owner, closed, skipped, emptied, followed or {}, pool, written_back)
         copying.directory(source.descriptor, target.descriptor, "")
-    _sync(target.descriptor, target.path)
+    if written_back:
+        _sync(target.descriptor, target.path)
     return Copied(copying.files, copying.shared)
 
 
@@ -122,6 +127,7 @@ class _Copying:
         emptied: Collection[str],
         followed: Mapping[str, Directory],
         pool: ThreadPoolExecutor,
+        written_back: bool,
     ) -> None:
         self.files = 0
         self.shared = 0
@@ -134,6 +140,7 @@ class _Copying:
         self._emptied = emptied
         self._followed = followed
         self._pool = pool
+        self._written_back = written_back
         self._root = os.geteuid() == 0
 
     def directory(self, source: int, target: int, where: str) -> None:
@@ -234,7 +241,8 @@ class _Copying:
         reading, writing, facts = self._open_pair(source, target, name, path)
         try:
             _copy_contents(reading, writing, facts.st_size)
-            begin(writing)
+            if self._written_back:
+                begin(writing)
         finally:
             os.close(reading)
             os.close(writing)

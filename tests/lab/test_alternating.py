@@ -299,7 +299,8 @@ def test_short_slices_are_written_back_once_a_second(place: Path, monkeypatch: p
     simulate(place, study=study, events={}).carry_on()
     by_clone = Counter(flushes)
     assert len(by_clone) == 5 * 3
-    assert set(by_clone.values()) == {1 + 1 + 8}, "after the warm-up, after the connections' first turn, each second"
+    after = "as cloned, after the warm-up, after the connections' first turn, each second"
+    assert set(by_clone.values()) == {1 + 1 + 1 + 8}, after
 
 
 def test_turns_share_the_time_of_the_writing_back_that_served_them(

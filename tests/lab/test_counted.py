@@ -11,6 +11,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.errors import UsageError
 from pgassay.interfaces.instrument import BACKEND, PARALLEL, Executed
 from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.probe import Reader
 from pgassay.interfaces.server import Server
 from pgassay.lab import counted
 from pgassay.lab.arms import resolve
@@ -19,12 +20,15 @@ from pgassay.lab.environment import Environment, ServerAccess
 from pgassay.lab.settings import settings_of
 from pgassay.lab.trial_state import Assignment
 from pgassay.load.pgbench.options import PgbenchOptions
+from pgassay.probe.server_views import WAITS
 from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
 from pgassay.record.errors import RecordError
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
+from tests.fakes.drive import FakeDrive
 from tests.fakes.instrument import FakeInstrument
+from tests.fakes.probe import FakeReader
 from tests.lab.machine import Planned
 from tests.lab.simulation import RUN, Simulation, arm_with, ending, simulate, study_of
 
@@ -156,6 +160,7 @@ def test_nothing_begins_by_a_clock_and_nothing_is_compiled_meanwhile() -> None:
     arm = arm_with(load__driver="pgbench", **COUNTED, server__autovacuum="on")
     found = settings_of(arm.study, arm.setup)
     assert (found["jit"], found["autovacuum"]) == ("off", "on"), "what the user sets is left alone"
+    assert found["fsync"] == "off", "a disk takes longer than what is counted"
     assert "jit" not in settings_of(arm.study, arm_with(load__driver="pgbench").setup)
 
 
@@ -170,6 +175,7 @@ class Counting(Simulation):
     """A simulated machine whose servers execute so much for each transaction, and to connect."""
 
     instrument: FakeInstrument = field(default_factory=FakeInstrument)
+    looks: FakeReader = field(default_factory=lambda: FakeReader(FakeClock(), WAITS))
 
     def environment(self) -> Environment:
         usual = super().environment()
@@ -188,7 +194,10 @@ class Counting(Simulation):
             found.run = run
             return found
 
-        return replace(usual, instrument=self.instrument, load=load)
+        def probes(server: Server, directory: Path) -> Sequence[Reader]:
+            return (*usual.probes(server, directory), self.looks)
+
+        return replace(usual, instrument=self.instrument, load=load, probes=probes)
 
 
 def counting(place: Path) -> Counting:
@@ -216,6 +225,18 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
     assert simulation.instrument.begun == len(simulation.run.trials)
     assert "server freeze" in simulation.machine.moments
     assert simulation.machine.left_behind() == []
+
+
+def test_nobody_looks_how_backends_wait_and_no_disk_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written_back: list[Path] = []
+    monkeypatch.setattr(FakeDrive, "write_back", lambda drive, directory: written_back.append(directory))
+    simulation = counting(tmp_path)
+    simulation.carry_on()
+    assert (simulation.looks.settled, written_back) == (0, [])
+    simulate(tmp_path, events={}).carry_on()
+    assert written_back, "a timed window begins when the clone is on the disk"
 
 
 def test_a_run_that_was_killed_between_its_windows_goes_on_to_the_same_end(tmp_path: Path) -> None:

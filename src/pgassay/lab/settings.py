@@ -111,8 +111,8 @@ _SHORT_WAL = "128MB"
 _SEGMENTS_MIN = 4
 """max_wal_size must hold at least two WAL files; four leave something to fill between two checkpoints."""
 _BURST_TIMEOUT = "1h"
-COUNTING: Mapping[str, str] = {"jit": "off", "autovacuum": "off"}
-"""Where instructions are counted: no code that is made meanwhile, nothing that begins by a clock."""
+COUNTING: Mapping[str, str] = {"jit": "off", "autovacuum": "off", "fsync": "off"}
+"""Where instructions are counted: no code is made meanwhile, nothing begins by a clock, and nobody waits for a disk."""
 _CONNECTIONS_DEFAULT = 100
 _CONNECTIONS_SPARE = 20
 """For our own sessions and the superuser's reserve."""

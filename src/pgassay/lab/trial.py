@@ -34,6 +34,7 @@ from pgassay.lab.settings import mode_of
 from pgassay.lab.trial_state import Assignment, TrialState, Window
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
+from pgassay.probe.server_views import WAITS
 from pgassay.record import counts, live_sample
 from pgassay.record import power_cuts as cut_records
 from pgassay.record.live_sample import LiveSample
@@ -128,6 +129,8 @@ class Trial:
         with state.laps("clone"):
             if cluster.clone is None:
                 cluster.clone = drive.clone(self.arm.snapshot_key, f"trial-{self.assignment.number:06d}")
+                if not self.arm.setup.load.count:  # or the disk would still be busy with it in the window
+                    drive.write_back(cluster.clone)
         state.how_cloned = drive.how_cloned()
         state.traits.update(drive.traits(cluster.clone))
         for name, trait in list(state.traits.items()):
@@ -164,7 +167,10 @@ class Trial:
         state, server, options, assignment = self.state, self.server, self.arm.setup.load, self.assignment
         slower = self.arm.setup.drive.dilation
         with state.laps("measure"):
-            sampling = self.environment.sampling(self.environment.probes(server, self.directory))
+            readers = self.environment.probes(server, self.directory)
+            if options.count:  # who looks how backends wait makes them wait, and takes the CPU that counting needs
+                readers = [each for each in readers if WAITS not in each.meters]
+            sampling = self.environment.sampling(readers)
             closing: dict[str, float | None] = {}
             windows: list[counted.Window] = []
             try:

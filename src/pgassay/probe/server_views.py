@@ -381,10 +381,13 @@ _WAITS_QUERY = (
 _METERS = tuple(Meter(name, "count") for name in ("looks", *(kind.name for kind in KINDS), "all"))
 
 
+WAITS = "waits"
+
+
 class WaitsReader:
     """See `interfaces.probe.Reader`; a thread looks between the readings."""
 
-    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {WAITS: _METERS}
     per_second = True
     """Reading it is one look more."""
 
@@ -409,7 +412,7 @@ class WaitsReader:
         if answered and self._thread is None and not self._ended.is_set():
             self._thread = threading.Thread(target=self._run, name="waits", daemon=True)
             self._thread.start()
-        return (Reading("waits", self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
+        return (Reading(WAITS, self._clock.monotonic_ns(), self._clock.wall_ns(), values),)
 
     def rest(self) -> None:
         """A look that is under way is ended first; one that a frozen server answers later would see nobody at work."""
@@ -457,12 +460,12 @@ def _waits_share(kind: Kind) -> Cost:
 class Waits(Probe):
     """What the load's backends wait for."""
 
-    name = "waits"
+    name = WAITS
     summary = "what backends wait for, by kind, from looks at pg_stat_activity"
     costs = tuple(map(_waits_share, KINDS))
     asks_server = True
 
-    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"waits": _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {WAITS: _METERS}
 
     def readers(self, target: Target) -> Sequence[Reader]:
         """With a session of its own: it looks between the questions of others."""

@@ -203,12 +203,9 @@ KNOWN: Answers = {
     ],
     r"SELECT c\.oid::regclass::text, ": _relations,
     r"SELECT p\.oid::regclass::text, pg_get_partkeydef": lambda server, found, parameters: [],
-    r"SELECT c\.oid::regclass::text FROM": lambda server, found, parameters: [
-        (each,) for each in server.state["tables"]
-    ],
     r"SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'": lambda server, found, parameters: [(1,)],
     r"CREATE EXTENSION IF NOT EXISTS pg_prewarm$": lambda server, found, parameters: [],
-    r"SELECT pg_prewarm\(%s::regclass": lambda server, found, parameters: [(1,)],
+    r"SELECT pg_prewarm\(": lambda server, found, parameters: [(1,)],
     r"CREATE TABLE (?P<table>[\w.]+)": _create,
     r"ALTER TABLE (?P<table>[\w.]+) SET \(fillfactor = (?P<value>\d+)\)": _alter,
     r"(CHECKPOINT|VACUUM|ANALYZE|REINDEX)\b": lambda server, found, parameters: [],
