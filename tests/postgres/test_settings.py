@@ -67,8 +67,8 @@ def test_check_asks_once_with_all_values() -> None:
 def _refusing(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
     if arguments == ["--describe-config"]:
         return 0, "shared_buffers\tpostmaster\t\nfsync\tsighup\t\n", ""
-    if "shared_bufers=1" in arguments:
-        return 1, "", 'FATAL:  unrecognized configuration parameter "shared_bufers"\n'
+    if unknown := [each for each in ("shared_bufers", "io_workers") if f"{each}=1" in arguments]:
+        return 1, "", f'FATAL:  unrecognized configuration parameter "{unknown[0]}"\n'
     return 1, "", 'FATAL:  invalid value for parameter "fsync": "x"\nHINT:  Take another.\n'
 
 
@@ -77,6 +77,10 @@ def test_refusals_are_in_the_servers_words() -> None:
     with pytest.raises(PgassayError, match='no setting "shared_bufers"') as caught:
         settings.ask(runner, BINDIR, Path("/d"), {"shared_bufers": "1"}, "shared_bufers")
     assert caught.value.hint == 'did you mean "shared_buffers"?'
+    with pytest.raises(PgassayError, match='no setting "io_workers"') as caught:
+        settings.ask(runner, BINDIR, Path("/d"), {"io_workers": "1"}, "io_workers")
+    other = "it is a setting of PostgreSQL 18; later ones have io_min_workers and io_max_workers"
+    assert caught.value.hint == other, "one that another version has"
     with pytest.raises(SettingError, match=r"refuses fsync = 'x': invalid value") as refused:
         settings.ask(runner, BINDIR, Path("/d"), {"work_mem": "1MB", "fsync": "x"}, "work_mem")
     assert refused.value.hint == "take another"

@@ -118,7 +118,9 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
     if unknown:
         near = did_you_mean(unknown[1], names(runner, bindir), "SHOW ALL lists the settings of this version")
-        raise NotSettableError(f'PostgreSQL has no setting "{unknown[1]}"', near, unknown[1])
+        others = versions.SETTINGS_OF.get(unknown[1])
+        where = f"it is a setting of PostgreSQL {others}" if others else near
+        raise NotSettableError(f'PostgreSQL has no setting "{unknown[1]}"', where, unknown[1])
     blamed = next((each for each in settings if f'"{each}"' in words), name)
     text = f"PostgreSQL refuses {blamed} = '{settings.get(blamed, '')}': {words}"
     if words.endswith("cannot be changed"):
