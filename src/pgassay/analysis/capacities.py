@@ -143,7 +143,7 @@ def capacities_of(measured: Sequence[MeasuredCapacity]) -> tuple[Capacity, ...]:
 FULL = 0.9
 """A resource in use for this share of the window has nothing left to give: the rest is scheduling and ramps."""
 CAPPED = 0.75
-"""A bucket makes up for pauses of its clients: 2,993 of 3,000 I/Os a second passed at shares of the window of 0.86 on."""
+"""A bucket makes up for pauses: it held back for 0.86 of a window in which 2,990 of 3,000 I/Os a second passed."""
 BELIEVABLE = 2.0
 """A resource in use for more than this was busy, or asked otherwise, when it was measured: it decides nothing."""
 MOST = 0.5
