@@ -86,6 +86,23 @@ def test_refusals_are_in_the_servers_words() -> None:
     assert refused.value.hint == "take another"
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "library", "values"),
+    [
+        ("io_method", "io_uring", "liburing", "sync, worker"),
+        ("wal_compression", "zstd", "zstd", "pglz, on, off"),
+        ("default_toast_compression", "lz4", "lz4", "pglz"),
+    ],
+)
+def test_what_a_build_lacks_is_named_by_its_library(name: str, value: str, library: str, values: str) -> None:
+    """In the words of PostgreSQL 18.6 and 19devel that were built without them."""
+    words = f'FATAL:  invalid value for parameter "{name}": "{value}"\nHINT:  Available values: {values}.\n'
+    runner = _runner(lambda arguments, given: (1, "", words))
+    with pytest.raises(SettingError, match=f"refuses {name} = '{value}': invalid value") as refused:
+        settings.ask(runner, BINDIR, Path("/d"), {name: value}, name)
+    assert refused.value.hint == f"it needs a PostgreSQL that was built with {library}; available values: {values}"
+
+
 def _setting(value: str, unit: str | None = None, kind: str = "integer") -> Setting:
     return Setting("some_setting", value, unit, kind, "configuration file", "sighup")
 

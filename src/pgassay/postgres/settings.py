@@ -94,6 +94,10 @@ def file_text(settings: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+_BUILT_WITH = {"io_uring": "liburing", "lz4": "lz4", "zstd": "zstd"}
+"""Values of io_method, wal_compression and default_toast_compression that are there only with a library."""
+
+
 def as_options(settings: Mapping[str, str]) -> list[str]:
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
@@ -126,7 +130,9 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     if words.endswith("cannot be changed"):
         raise NotSettableError(text, "settings of the context internal in pg_settings are fixed", blamed)
     usual = f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{blamed}'"
-    raise SettingError(text, hint or usual)
+    library = _BUILT_WITH.get(settings.get(blamed, ""))
+    needs = f"it needs a PostgreSQL that was built with {library}; " if library else ""
+    raise SettingError(text, needs + (hint or usual))
 
 
 def names(runner: Runner, bindir: Path) -> tuple[str, ...]:
