@@ -183,6 +183,7 @@ def test_a_volume_at_its_cap_stops_the_load_and_what_waits_for_it_comes_next() -
     assert found.text.startswith(said)
     found = diagnose(capped(iops=0.1, throughput=1.0))
     assert "stopped by the drive's throughput (drive.timing = volume-3000-iops), 100 % of the window" in found.text
+    assert diagnose(capped(iops=0.86)).cause is Cause.DRIVE_CAP, "ten clients on two busy cores, at 99.8 % of the cap"
     assert diagnose(capped(iops=0.6, throughput=0.2)).cause is Cause.READ_LATENCY, "it has something left to give"
     assert diagnose(capped(iops=None)).cause is Cause.READ_LATENCY
 

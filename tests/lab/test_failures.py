@@ -139,6 +139,12 @@ def test_each_error_that_ends_a_trial_has_its_code() -> None:
     assert list(of_error(no_pages, {})) == ["not_started"]
     assert list(of_error(_not_started(f"it {KILLED}; its last message: x"), pages)) == ["server_killed"]
     assert list(of_error(_not_started("could not write lock file: No space left on device"), {})) == ["no_space"]
+    queue = "could not setup io_uring queue"
+    assert list(of_error(_not_started(f"{queue}: Operation not permitted"), {})) == ["io_uring_refused"], (
+        "sysctl, seccomp"
+    )
+    assert list(of_error(_not_started(f"{queue}: Function not implemented"), {})) == ["io_uring_refused"], "the kernel"
+    assert list(of_error(_not_started(f"{queue}: Too many open files"), {})) == ["not_started"], "a limit of ours"
     assert of_error(QueryError("row is too big: size 9, maximum size 8"), {}) == {
         "row_too_large": "row is too big: size 9, maximum size 8"
     }

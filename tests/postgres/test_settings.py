@@ -67,8 +67,8 @@ def test_check_asks_once_with_all_values() -> None:
 def _refusing(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
     if arguments == ["--describe-config"]:
         return 0, "shared_buffers\tpostmaster\t\nfsync\tsighup\t\n", ""
-    if "shared_bufers=1" in arguments:
-        return 1, "", 'FATAL:  unrecognized configuration parameter "shared_bufers"\n'
+    if unknown := [each for each in ("shared_bufers", "io_workers") if f"{each}=1" in arguments]:
+        return 1, "", f'FATAL:  unrecognized configuration parameter "{unknown[0]}"\n'
     return 1, "", 'FATAL:  invalid value for parameter "fsync": "x"\nHINT:  Take another.\n'
 
 
@@ -77,9 +77,30 @@ def test_refusals_are_in_the_servers_words() -> None:
     with pytest.raises(PgassayError, match='no setting "shared_bufers"') as caught:
         settings.ask(runner, BINDIR, Path("/d"), {"shared_bufers": "1"}, "shared_bufers")
     assert caught.value.hint == 'did you mean "shared_buffers"?'
+    with pytest.raises(PgassayError, match='no setting "io_workers"') as caught:
+        settings.ask(runner, BINDIR, Path("/d"), {"io_workers": "1"}, "io_workers")
+    other = "it is a setting of PostgreSQL 18; later ones have io_min_workers and io_max_workers"
+    assert caught.value.hint == other, "one that another version has"
     with pytest.raises(SettingError, match=r"refuses fsync = 'x': invalid value") as refused:
         settings.ask(runner, BINDIR, Path("/d"), {"work_mem": "1MB", "fsync": "x"}, "work_mem")
     assert refused.value.hint == "take another"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "library", "values"),
+    [
+        ("io_method", "io_uring", "liburing", "sync, worker"),
+        ("wal_compression", "zstd", "zstd", "pglz, on, off"),
+        ("default_toast_compression", "lz4", "lz4", "pglz"),
+    ],
+)
+def test_what_a_build_lacks_is_named_by_its_library(name: str, value: str, library: str, values: str) -> None:
+    """In the words of PostgreSQL 18.6 and 19devel that were built without them."""
+    words = f'FATAL:  invalid value for parameter "{name}": "{value}"\nHINT:  Available values: {values}.\n'
+    runner = _runner(lambda arguments, given: (1, "", words))
+    with pytest.raises(SettingError, match=f"refuses {name} = '{value}': invalid value") as refused:
+        settings.ask(runner, BINDIR, Path("/d"), {name: value}, name)
+    assert refused.value.hint == f"it needs a PostgreSQL that was built with {library}; available values: {values}"
 
 
 def _setting(value: str, unit: str | None = None, kind: str = "integer") -> Setting:

@@ -1,4 +1,7 @@
-"""Every column that a probe asks for is there in that version: live servers, 13 to 18, have listed theirs."""
+"""Every column that a probe asks for is there in that version: live servers, 13 to 19, have listed theirs.
+
+19 is its development branch of 2026-05-16 (commit bf7d19be9b), built from source.
+"""
 
 import re
 from pathlib import Path
@@ -7,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pgassay.interfaces import versions
 from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Wal
 from pgassay.probe.statistics import View, ViewProbe, counter, gauge, statement, values_by_source
 
 FOLDER = Path(__file__).parents[1] / "samples"
-VERSIONS = range(13, 19)
+VERSIONS = range(versions.OLDEST, versions.NEWEST + 1)
 PROBES: tuple[ViewProbe, ...] = (Database(), Tables(), Wal(), Checkpoints(), Io(), Sizes(), RowVersions())
 FUNCTIONS = {"coalesce", "sum", "pg_current_wal_insert_lsn", "current_database"}
 
@@ -57,21 +61,29 @@ def test_meters_are_the_same_in_every_version(probe: ViewProbe) -> None:
 @pytest.mark.parametrize(
     ("probe", "name", "there"),
     [
-        (Tables(), "n_tup_newpage_upd", range(16, 19)),
-        (Tables(), "n_tup_hot_upd", range(13, 19)),
-        (Wal(), "wal_bytes", range(14, 19)),
+        (Tables(), "n_tup_newpage_upd", range(16, 20)),
+        (Tables(), "n_tup_hot_upd", range(13, 20)),
+        (Wal(), "wal_bytes", range(14, 20)),
         (Wal(), "wal_sync", range(14, 18)),
-        (Wal(), "lsn_bytes", range(13, 19)),
-        (Checkpoints(), "checkpoints_timed", range(13, 19)),
-        (Checkpoints(), "checkpoints_done", range(18, 19)),
+        (Wal(), "lsn_bytes", range(13, 20)),
+        (Checkpoints(), "checkpoints_timed", range(13, 20)),
+        (Checkpoints(), "checkpoints_done", range(18, 20)),
         (Checkpoints(), "buffers_backend", range(13, 17)),
-        (Io(), "relation_write_bytes", range(16, 19)),
-        (Io(), "wal_fsyncs", range(18, 19)),
+        (Io(), "relation_write_bytes", range(16, 20)),
+        (Io(), "wal_fsyncs", range(18, 20)),
     ],
 )
 def test_what_a_version_does_not_have_is_left_out(probe: ViewProbe, name: str, there: range) -> None:
     found = [version for version in VERSIONS for column in probe.view(version).selected if column.meter.name == name]
     assert found == list(there)
+
+
+@pytest.mark.parametrize(("name", "words"), versions.SETTINGS_OF.items())
+def test_settings_are_there_in_the_versions_that_a_hint_names(name: str, words: str) -> None:
+    first, _, later = words.partition(";")[0].partition(" ")
+    named = range(int(first), versions.NEWEST + 1 if later == "and later" else int(first) + 1)
+    listed = {version: (FOLDER / f"views_{version}.txt").read_text() for version in VERSIONS}
+    assert [version for version, text in listed.items() if f"\n{name}=" in text] == list(named)
 
 
 def test_one_statement_for_all() -> None:

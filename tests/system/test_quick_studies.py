@@ -83,6 +83,7 @@ VERSIONS: dict[str, tuple[str, ...]] = {
     "io-method": ("18",),
     "keys": ("18",),
     "versions": ("17", "18"),
+    "volumes": ("18",),
 }
 """Those whose PostgreSQLs are built because of their version, with the versions that their quick size has."""
 BUILDS_S = 1800.0

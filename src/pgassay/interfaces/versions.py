@@ -7,9 +7,8 @@ import re
 
 from pgassay.interfaces.places import Version
 
-OLDEST = 13
-TOLERATED = 19
-"""Not released when this was written: used when named, without promise. Those in between are supported."""
+OLDEST, NEWEST = 13, 19
+"""19 was tried as it was in May 2026, before its release."""
 
 CHECKSUMS_BY_DEFAULT = 18
 """initdb turns data checksums on, and knows --no-data-checksums."""
@@ -73,6 +72,16 @@ AUTOMATIC_SETTINGS = {
 }
 """Settings whose special value the server replaces by what it computed, with the source `override`."""
 
+SETTINGS_OF = {
+    "io_method": "18 and later",
+    "io_workers": "18; later ones have io_min_workers and io_max_workers",
+    "io_min_workers": "19 and later; 18 has io_workers",
+    "io_max_workers": "19 and later; 18 has io_workers",
+    "io_worker_idle_timeout": "19 and later",
+    "io_worker_launch_interval": "19 and later",
+}
+"""Which versions have a setting, for the hint where one has not; `--describe-config` says what a server knows."""
+
 _VERSION = re.compile(r"\(PostgreSQL\) (\d+)(?:\.(\d+)|(?:devel|alpha|beta|rc)\d*)?")
 
 
@@ -83,4 +92,4 @@ def parse_version(text: str) -> Version | None:
 
 
 def supported(version: Version) -> bool:
-    return OLDEST <= version.major <= TOLERATED
+    return OLDEST <= version.major <= NEWEST

@@ -42,6 +42,7 @@ _NAMED = (
     (re.compile(r"row is too big: size \d+, maximum size \d+"), "row_too_large"),
     (re.compile(r"index row (?:size \d+ exceeds|requires \d+ bytes, maximum size is)"), "key_too_large"),
     (re.compile(r"could not (?:resize|open) shared memory segment .*: No space left on device"), SHARED_MEMORY_FULL),
+    (re.compile(r"could not setup io_uring queue: (?!Too many open files)"), "io_uring_refused"),
     (re.compile(r"No space left on device"), NO_SPACE),
 )
 

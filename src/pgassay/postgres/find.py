@@ -27,7 +27,7 @@ from pgassay.interfaces.running import Clock, Runner
 from pgassay.plugins import install_command
 from pgassay.postgres.installation import LocalInstallation
 
-SUPPORTED = "PostgreSQL 13 to 18"
+SUPPORTED = f"PostgreSQL {versions.OLDEST} to {versions.NEWEST}"
 
 PROGRAMS = ("postgres", "initdb", "pgbench")
 VARIABLE = "PGASSAY_BINDIR"
@@ -217,7 +217,7 @@ def newest_first(bindirs: Iterable[Path]) -> list[Path]:
 def parse_requested_version(text: str) -> tuple[int, int | None]:
     """`"17"` as (17, None), `"17.5"` as (17, 5); raises `UsageError`."""
     found = re.fullmatch(r"(\d+)(?:\.(\d+))?", text.strip())
-    if not found or not versions.OLDEST <= int(found[1]) <= versions.TOLERATED:
+    if not found or not versions.OLDEST <= int(found[1]) <= versions.NEWEST:
         raise UsageError(
             f'"{text}" is not a PostgreSQL version', "give a major version such as 17, or an exact one: 17.5"
         )

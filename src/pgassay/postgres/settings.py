@@ -94,6 +94,10 @@ def file_text(settings: Mapping[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+_BUILT_WITH = {"io_uring": "liburing", "lz4": "lz4", "zstd": "zstd"}
+"""Values of io_method, wal_compression and default_toast_compression that are there only with a library."""
+
+
 def as_options(settings: Mapping[str, str]) -> list[str]:
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
@@ -118,13 +122,17 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     unknown = re.search(r'unrecognized configuration parameter "([^"]+)"', words)
     if unknown:
         near = did_you_mean(unknown[1], names(runner, bindir), "SHOW ALL lists the settings of this version")
-        raise NotSettableError(f'PostgreSQL has no setting "{unknown[1]}"', near, unknown[1])
+        others = versions.SETTINGS_OF.get(unknown[1])
+        where = f"it is a setting of PostgreSQL {others}" if others else near
+        raise NotSettableError(f'PostgreSQL has no setting "{unknown[1]}"', where, unknown[1])
     blamed = next((each for each in settings if f'"{each}"' in words), name)
     text = f"PostgreSQL refuses {blamed} = '{settings.get(blamed, '')}': {words}"
     if words.endswith("cannot be changed"):
         raise NotSettableError(text, "settings of the context internal in pg_settings are fixed", blamed)
     usual = f"pg_settings has the accepted values: SELECT * FROM pg_settings WHERE name = '{blamed}'"
-    raise SettingError(text, hint or usual)
+    library = _BUILT_WITH.get(settings.get(blamed, ""))
+    needs = f"it needs a PostgreSQL that was built with {library}; " if library else ""
+    raise SettingError(text, needs + (hint or usual))
 
 
 def names(runner: Runner, bindir: Path) -> tuple[str, ...]:

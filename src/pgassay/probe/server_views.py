@@ -40,7 +40,7 @@ _HEAP_HIT, _INDEX_HIT = "tables.heap_blks_hit", "tables.idx_blks_hit"
 
 
 class Database(ViewProbe):
-    """pg_stat_database of the database that we are connected to; all of its columns are the same in 13 to 18."""
+    """pg_stat_database of the database that we are connected to; all of its columns are the same in 13 to 19."""
 
     name = "database"
     summary = "transactions, blocks, rows, temporary files and deadlocks of the loaded database"

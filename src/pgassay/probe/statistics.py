@@ -72,7 +72,7 @@ class ViewProbe(Probe):
     @property
     def meters(self) -> Mapping[str, tuple[Meter, ...]]:
         """Every meter, whether a given version has it or not."""
-        view = self.view(versions.TOLERATED)
+        view = self.view(versions.NEWEST)
         return {view.source: view.meters}
 
     def view(self, version: int) -> View:

@@ -6,10 +6,11 @@ never came are problems of the result, under a code each.
 
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pgassay import untrusted
 from pgassay.errors import PgassayError, UsageError
@@ -27,6 +28,7 @@ from pgassay.load.pgbench.options import (
     MAX_TRIES_SINCE,
     PgbenchOptions,
     Script,
+    Statement,
     check_scripts,
     check_variables,
     init_command,
@@ -44,6 +46,13 @@ _NAMES = ("42P01", "42703", "3F000")
 """A table, a column, a schema that there is not (manual, "PostgreSQL Error Codes")."""
 _CERTAIN = ("42601", "42704", "42883")
 """Syntax, types and functions: certain only without parameters, whose types PREPARE has to guess."""
+_SCANS = {
+    "Seq Scan": "enable_seqscan",
+    "Bitmap Heap Scan": "enable_bitmapscan",
+    "Index Scan": "enable_indexscan",
+    "Index Only Scan": "enable_indexonlyscan",
+}
+"""Settings that keep a scan out of a plan where there is another way (manual, "Query Planning")."""
 
 
 class PgbenchLoad(BaseLoad[PgbenchOptions]):
@@ -132,6 +141,32 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
                     continue  # whatever is wrong, a trial shows it
                 else:
                     server.execute(f"DEALLOCATE {_TRIED}")
+
+    def verify(self, server: Server) -> Mapping[str, str]:
+        """A scan that `enable_… = off` was to keep out, in a plan of a script that is a file.
+
+        Asked after the window, since EXPLAIN reads what a window that begins cold has to read.
+        """
+        try:
+            named = server.query(
+                "SELECT name FROM pg_settings WHERE name = ANY (%s) AND setting = 'off'", [[*_SCANS.values()]]
+            )
+            off = {name for (name,) in named}
+            scripts = [each for each in self.options.scripts if off and not each.builtin]
+            plans = [
+                plan
+                for script in scripts
+                for statement in queries(untrusted.any_text(script.path)) or ()
+                for plan in _nodes(_explained(server, statement))
+            ]
+        except QueryError:  # whatever is wrong with a statement, the window showed it
+            return {}
+        wrong = [
+            f"a {each['Node Type']} of {each['Relation Name']} although {_SCANS[each['Node Type']]} = off"
+            for each in plans
+            if _SCANS.get(each["Node Type"]) in off
+        ]
+        return {"another_plan": "; ".join(dict.fromkeys(wrong))} if wrong else {}
 
     def keep_inputs(self, output: Path) -> None:
         """Each script that is a file, with its mode: one that is secret stays so."""
@@ -264,6 +299,26 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def _texts(self) -> dict[str, str]:
         """The text of each built-in script that was asked for."""
         return {}
+
+
+def _explained(server: Server, statement: Statement) -> Mapping[str, Any]:
+    """The generic plan, which needs no values of pgbench's variables; raises `QueryError`."""
+    values = f"({', '.join(['NULL'] * statement.variables)})" if statement.variables else ""
+    server.execute(f"PREPARE {_TRIED} AS {statement.sql}")
+    try:
+        server.execute("SET plan_cache_mode = force_generic_plan")
+        ((found,),) = server.query(f"EXPLAIN (FORMAT JSON) EXECUTE {_TRIED}{values}")
+    finally:
+        server.execute(f"DEALLOCATE {_TRIED}")
+        server.execute("RESET plan_cache_mode")
+    plan: Mapping[str, Any] = found[0]["Plan"]
+    return plan
+
+
+def _nodes(plan: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    yield plan
+    for each in plan.get("Plans", ()):
+        yield from _nodes(each)
 
 
 DRIVER = Driver(PgbenchOptions, PgbenchLoad, "PostgreSQL's own benchmark, or your scripts in it")

@@ -250,7 +250,7 @@ BUILTINS = {
     "simple-update": "<builtin: simple update>",
     SELECT_ONLY: "<builtin: select only>",
 }
-"""pgbench's own scripts, and what its summary calls them (the same in 13 to 18)."""
+"""pgbench's own scripts, and what its summary calls them (the same in 13 to 19)."""
 _OWN_TRIPS = {"tpcb-like": 7, "simple-update": 5, SELECT_ONLY: 1}
 """Their statements, BEGIN and END among them (manual, "pgbench")."""
 LEDGER = "ledger"

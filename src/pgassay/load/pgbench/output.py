@@ -1,4 +1,4 @@
-"""What pgbench prints, versions 9.4 to 18, and what a run of it came to: responses, problems, options as echoed.
+"""What pgbench prints, versions 9.4 to 19, and what a run of it came to: responses, problems, options as echoed.
 
 It has no machine-readable output in any version, so its summary (stdout), and its progress and errors (stderr) are
 parsed. What is not understood is an explicit error, never a number. The wording moved between versions: 13 prints tps
@@ -154,7 +154,7 @@ def _values(line: str, known: Sequence[str]) -> dict[str, object]:
 def _unrecognised(why: str) -> LoadError:
     return LoadError(
         f"pgbench's summary has an unrecognised format: {why}",
-        "pgassay reads pgbench 13 to 18; see pgbench.out in the trial",
+        "pgassay reads pgbench 13 to 19; see pgbench.out in the trial",
     )
 
 
