@@ -140,7 +140,20 @@ def judged(
     start, *arms = seen.configurations
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in seen.objectives]
-    effects = {each: _against_start(seen, numbers[each], blocks, len(arms)) for each in arms}
+    effects = {each: tuple(
+        effect
+        for name in seen.objectives
+        for effect in compare(
+            seen.observations[name],
+            seen.responses[name],
+            "0",
+            blocks_max=blocks,
+            comparisons=len(arms) * len(seen.objectives),
+            looks="once",
+            primary=True,
+            arms=[Place(str(numbers[each]), "", "")],
+        )
+    ) for each in arms}
     kept = {each: kept_limits(seen.limits, seen.observations, str(numbers[each]), "0") for each in (start, *arms)}
     own = {
         each: Standing.FAILED
@@ -210,22 +223,6 @@ def moved_costs(
     }  # fmt: skip
 
 
-def _against_start(seen: PointTrials, arm: int, blocks: int, arms: int) -> tuple[Effect, ...]:
-    """One of so many arms against the start in each objective; one look, since nothing stops early."""
-    return tuple(
-        effect
-        for name in seen.objectives
-        for effect in compare(
-            seen.observations[name],
-            seen.responses[name],
-            "0",
-            blocks_max=blocks,
-            comparisons=arms * len(seen.objectives),
-            looks="once",
-            primary=True,
-            arms=[Place(str(arm), "", "")],
-        )
-    )
 
 
 def _gain(effect: Effect, higher: bool) -> float:

@@ -56,7 +56,17 @@ def run(arguments: argparse.Namespace) -> int:
         original = open_run(path)
         made: Path | None = arguments.made
         if made is None:
-            document = _document(original)
+            from pgassay.lab.named_files import repeatable
+            from pgassay.record.calibrations import STUDY
+            from pgassay.record.formats import IMPORTED
+
+            if original.header.study == STUDY or IMPORTED in original.host:
+                raise UsageError(
+                    f'"{original.path}" cannot be run again: pgassay did not measure a study there',
+                    "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
+                )
+            document = repeatable(original)
+            document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
             files = _files(original, document, places, folder, arguments)
             made = run_path(arguments, original.header.study)
             status = _again(original.header.study, document, files, arguments, made)
@@ -116,20 +126,6 @@ def _given(text: str) -> tuple[str, Path]:
     return name, here
 
 
-def _document(original: "Run") -> dict[str, Any]:
-    """The study with an order to be drawn anew; raises `UsageError` for what is none of our own measurements."""
-    from pgassay.lab.named_files import repeatable
-    from pgassay.record.calibrations import STUDY
-    from pgassay.record.formats import IMPORTED
-
-    if original.header.study == STUDY or IMPORTED in original.host:
-        raise UsageError(
-            f'"{original.path}" cannot be run again: pgassay did not measure a study there',
-            "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
-        )
-    document = repeatable(original)
-    document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
-    return document
 
 
 def _again(study: str, document: dict[str, Any], files: "UserFiles", arguments: argparse.Namespace, path: Path) -> int:

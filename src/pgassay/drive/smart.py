@@ -264,10 +264,6 @@ def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
 _SECTORS = re.compile(r"^(?P<who>nand|host)_bytes_written +: +\d+% +(?:sectors: )?(?P<count>\d+)$", re.MULTILINE)
 
 
-def _sectors(text: str) -> Media | None:
-    """Plugins that know no JSON: `nand_bytes_written : 100%       sectors: 300`. How long one is only they know."""
-    counts = {each["who"]: float(each["count"]) for each in _SECTORS.finditer(text)}
-    return Media(counts["nand"], counts["host"]) if {"nand", "host"} <= counts.keys() else None
 
 
 Form = Callable[[Mapping[str, Any], str], Media | None]
@@ -295,7 +291,8 @@ def parse_media(command: Command, text: str) -> Media | None:
     """What this command says of NAND writes; None where none of its forms is found."""
     forms = MEDIA_LOGS[command]
     if not forms:
-        return _sectors(text)
+        counts = {each["who"]: float(each["count"]) for each in _SECTORS.finditer(text)}
+        return Media(counts["nand"], counts["host"]) if {"nand", "host"} <= counts.keys() else None
     for document in documents(text):
         for log in _tables(document):
             for form in forms:

@@ -233,18 +233,6 @@ def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
     return tuple(Reason(code, detail) for code, detail in found.items())
 
 
-def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
-    """Every failure because of the treatment's own settings; empty if there is none."""
-    found = [Reason(code, detail) for code, detail in evidence.problems.items()]
-    if not evidence.server_alive:
-        found.append(Reason("server_died", "the server had died by the end of the window"))
-    for name, detail in (evidence.mismatches or {}).items():
-        found.append(Reason("read_back", f"{name}: {detail}"))
-    wanted = evidence.wanted_ns
-    if wanted and not found and evidence.window_monotonic_ns < SHORT_SHARE_MIN * wanted:
-        length = evidence.window_monotonic_ns
-        found.append(Reason("short", f"the load ended after {length / 1e9:.1f} s of {wanted / 1e9:.1f} s"))
-    return tuple(found)
 
 
 def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
@@ -254,7 +242,16 @@ def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
     """
     if evidence.client_lost:
         return Status.INVALID, (Reason("client_lost", evidence.client_lost),)
-    own = by_itself(evidence)
+    found = [Reason(code, detail) for code, detail in evidence.problems.items()]
+    if not evidence.server_alive:
+        found.append(Reason("server_died", "the server had died by the end of the window"))
+    for name, detail in (evidence.mismatches or {}).items():
+        found.append(Reason("read_back", f"{name}: {detail}"))
+    wanted = evidence.wanted_ns
+    if wanted and not found and evidence.window_monotonic_ns < SHORT_SHARE_MIN * wanted:
+        length = evidence.window_monotonic_ns
+        found.append(Reason("short", f"the load ended after {length / 1e9:.1f} s of {wanted / 1e9:.1f} s"))
+    own = tuple(found)
     outside = from_outside(evidence)
     if own:
         return Status.OUTCOME, (*own, *outside)

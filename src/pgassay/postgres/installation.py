@@ -109,7 +109,15 @@ class LocalInstallation:
         if crashed is not None:
             ownership.mark_again(directory, crashed, self.account)
         marker = ownership.require_mark(directory)
-        self._require_version(directory)
+        try:
+            with Directory.open(directory) as cluster:
+                found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
+        except FileNotFoundError as error:  # as the server itself would say
+            raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
+        if found != str(self.version.major):
+            raise ClusterError(
+                f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {self.version.major}'
+            )
         if (pid := processes.postmaster(directory)) is not None:
             raise ClusterError(f'cluster "{directory}" is already served by process {pid}')
         sockets, port = ownership.prepare_socket_directory(socket_directory, self.account)
@@ -174,16 +182,6 @@ class LocalInstallation:
         with ownership.empty_configuration(self.account) as scratch:
             settings.check(self.runner, self.bindir, scratch, values)
 
-    def _require_version(self, directory: Path) -> None:
-        try:
-            with Directory.open(directory) as cluster:
-                found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
-        except FileNotFoundError as error:  # as the server itself would say
-            raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
-        if found != str(self.version.major):
-            raise ClusterError(
-                f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {self.version.major}'
-            )
 
     def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
         with Directory.open(directory) as cluster:
