@@ -56,8 +56,6 @@ def answered(folder: Path) -> Path:
     return folder / found.study
 
 
-
-
 def begin(folder: Path, kept: SavedTask) -> None:
     """Make the folder with its task; raises `RecordError` where something is already."""
     if folder.exists():

@@ -129,8 +129,6 @@ def _effects(task: Task, advice: Advice, at: int, objective: str, title: str) ->
     return Figure("screened-settings", effects, key=1)
 
 
-
-
 def configurations(study: "Study") -> Folded:
     """The settings of each configuration of the study, once: everywhere else they go by their names."""
     factors = {name for each in study.treatments for name in each.levels}

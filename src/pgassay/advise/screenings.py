@@ -100,8 +100,6 @@ def screened_pairs(
     return tuple(found[index] for index in range(len(plan.pairs)))
 
 
-
-
 def _beside(
     task: Task, first: Plan, values: Sequence[Values], hiding: tuple[Screened, ...], measure: Measure, tell: Tell
 ) -> Screening:

@@ -205,8 +205,6 @@ def _unfit(setting: Setting, machine: Machine, allowed: Collection[str], window_
     return ""
 
 
-
-
 def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
     if setting.scale is Scale.ENUM:
         levels, rule = list(setting.levels), setting.rule or start

@@ -16,7 +16,7 @@ from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
-from pgassay.advise.lines import Level
+from pgassay.advise.proof import Level
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Task, refused_sentences, refused_values
 from pgassay.advise.walk import Advice

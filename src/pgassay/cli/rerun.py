@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     parser.set_defaults(**study_defaults())
-    parser.add_argument("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
-    parser.add_argument(
-        "--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing"
-    )
-    parser.add_argument(
+    add("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
+    add("--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing")
+    add(
         "--file",
         action="append",
         default=[],
         metavar="NAME=PATH",
         help="use this file in the place of one that the capsule lacks: load.init=dump.sql",
     )
-    parser.add_argument("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
-    parser.add_argument("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
-    parser.add_argument("--budget", type=timed, metavar="TIME", help="another budget than the original's")
+    add("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
+    add("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
+    add("--budget", type=timed, metavar="TIME", help="another budget than the original's")
     add_options(parser, "--seed")
     add_bench_options(parser)
 
@@ -124,8 +123,6 @@ def _given(text: str) -> tuple[str, Path]:
             "write the factor, or the path in the study, and your copy of the file: --file load.init=dump.sql",
         )
     return name, here
-
-
 
 
 def _again(study: str, document: dict[str, Any], files: "UserFiles", arguments: argparse.Namespace, path: Path) -> int:

@@ -48,5 +48,3 @@ def every_factor() -> FactorCatalogue:
             raise plugin.name_taken()
         found.append(factor)
     return FactorCatalogue((*ours, *found))
-
-

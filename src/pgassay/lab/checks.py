@@ -233,8 +233,6 @@ def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
     return tuple(Reason(code, detail) for code, detail in found.items())
 
 
-
-
 def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
     """The trial's status with every reason. A treatment's own failure outweighs noise from outside.
 

@@ -532,7 +532,6 @@ class PowerCuts:
             return next((state for at, state in reversed(self._known) if at <= redo), self._known[0][1])
 
 
-
 def judge(
     record: CutRecord,
     state: LedgerState | None,

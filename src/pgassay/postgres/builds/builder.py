@@ -37,8 +37,15 @@ from pgassay.postgres.builds.compilation import (
     expected_objects,
     tell_nobody,
 )
-from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
+from pgassay.postgres.builds.recipe import (
+    DEFAULT_SEGMENT_BYTES,
+    FETCHED,
+    BuildError,
+    Recipe,
+    Spec,
+    failed,
+    no_such_source,
+)
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
 from pgassay.postgres.find import Finder
@@ -251,19 +258,19 @@ class Builder:
                         (staging / name).mkdir()
                     others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
                     compilation = Compilation(
-            runner=self.runner,
-            clock=self.clock,
-            recipe=recipe,
-            cc=self.toolchain.cc,
-            source=tree,
-            work=staging / "objects",
-            prefix=self.cache.directory(recipe.key),
-            log=log,
-            jobs=self.jobs,
-            debian=self.toolchain.debian,
-            expected=next(others, None) or expected_objects(tree),
-            tell=self.tell,
-        )
+                        runner=self.runner,
+                        clock=self.clock,
+                        recipe=recipe,
+                        cc=self.toolchain.cc,
+                        source=tree,
+                        work=staging / "objects",
+                        prefix=self.cache.directory(recipe.key),
+                        log=log,
+                        jobs=self.jobs,
+                        debian=self.toolchain.debian,
+                        expected=next(others, None) or expected_objects(tree),
+                        tell=self.tell,
+                    )
                     with self._given(staging):
                         made = compilation.run()
                 else:
@@ -291,7 +298,6 @@ class Builder:
             of_extension = extension.as_recorded if extension is not None else ""
             files = list_files(installed)
             self.cache.put(installed, Manifest(recipe, spec, made_utc, seconds, objects, files, extension=of_extension))
-
 
     @contextmanager
     def _given(self, staging: Path) -> Iterator[None]:
