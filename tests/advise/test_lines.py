@@ -7,9 +7,8 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, proof
-from pgassay.advise.elimination import Line
 from pgassay.advise.knowledge import Scale, Setting
-from pgassay.advise.proof import TAKEN
+from pgassay.advise.proof import TAKEN, Line
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of

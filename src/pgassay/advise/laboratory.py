@@ -17,12 +17,12 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
-from pgassay.advise.elimination import Compared
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.smoothing import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import (
     Cause,
+    Compared,
     Failure,
     Noted,
     PointTrials,

@@ -4,37 +4,104 @@ What the screening has shown stays, the rest is tried in and out. What a search 
 nothing that the screening has shown to help. It may choose another level than PostgreSQL's default, or than the one
 that was screened: then both are tried along with all other lines.
 
-In the proof, one study of fresh trials, the candidate is also set against itself without each of its lines. What that
-shows to be as good without a line loses the line, and then the rest is proved in a study of its own.
+In the proof, one study of fresh trials, the candidate is also set against itself without each of its lines: backward
+elimination by the lab's own verdicts, which hold for all lines together, so that the chance that a setting without any
+effect stays is at most that of the family (5 %). What is equivalent goes back to the start, and what is not resolved,
+too, unless the screening has shown that the setting helps: that is an experiment by itself, with intervals for all
+settings together. Each of both errs to that side for at most one advice in forty, so both together for one in twenty.
+Where lines went, the rest is proved in a study of its own.
+
+Two lines of which either one is enough would both go: so the rest is set against the whole, and where it is worse,
+those stay that the screening has shown to matter, and it is said that they are missed only together.
 
 Where the default or the rule of thumb does better than what is left, it is taken as a whole, since that is what was
 shown, and that is said.
 """
 
-from collections.abc import Collection, Mapping, MutableSequence, Sequence
+from collections.abc import Collection, Iterable, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, replace
 from math import log
 
 from pgassay.advise import screening
-from pgassay.advise.elimination import (
-    Compared,
-    Line,
-    judged,
-    kept_together,
-    left_out_in_turn,
-    reduced,
-    shown_to_help,
-    supported,
-)
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.smoothing import SURE
-from pgassay.advise.space import Configuration, allowed, differing, is_level, within
-from pgassay.advise.task import Laboratory, Noted, Task, Tell, Values, fitting, whatever_is_kept
+from pgassay.advise.space import Configuration, Space, allowed, differing, index_of, is_level, within
+from pgassay.advise.task import Compared, Laboratory, Noted, Task, Tell, Values, fitting, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.report.formatting import counted
 from pgassay.study.units import canonical
+
+
+@dataclass(frozen=True)
+class Line:
+    """A changed setting with what leaving it out does: the configuration without it against that with it."""
+
+    name: str
+    value: str
+    start: str
+    without: Compared | None
+    kept: bool
+    together: bool = False
+    """Was it kept only because all lines that would have gone are missed together?"""
+    screened: Screened | None = None
+    """What keeps it, where leaving it out alone was not resolved."""
+    taken_from: str = ""
+    """The default or the rule of thumb, where it came with that, which was shown to do better as a whole."""
+
+
+def left_out_in_turn(best: Configuration, start: Configuration) -> dict[str, Configuration]:
+    """The configuration without each of its changes, by the setting's name."""
+    return {name: Configuration({**best.values, name: start.values[name]}) for name in best.changes_from(start)}
+
+
+def judged(best: Configuration, start: Configuration, compared: Mapping[Configuration, Compared]) -> tuple[Line, ...]:
+    """Each change of `best` with its verdict, those that stay first."""
+    lines = []
+    for name, without in left_out_in_turn(best, start).items():
+        found = compared.get(without)
+        kept = found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+        lines.append(Line(name, best.values[name], start.values[name], found, kept))
+    return tuple(sorted(lines, key=lambda each: not each.kept))
+
+
+def shown_to_help(space: Space, screened: Screened, value: str, *, higher: bool) -> bool:
+    """Has the screening shown that this level helps? It has of its far level, and so of what is on the way there."""
+    if screened.standing is not Standing.ACTIVE or (screened.effect > 1) != higher:
+        return False
+    if canonical(value) == canonical(screened.far):
+        return True
+    dimension = space.dimension(screened.name)
+    if not all(is_level(dimension.levels, each) for each in (screened.start, screened.far, value)):
+        return False
+    start, far, here = (index_of(dimension.levels, each) for each in (screened.start, screened.far, value))
+    return dimension.ordered and min(start, far) < here < max(start, far)
+
+
+def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
+    """The lines, those kept that were not resolved and of which the screening has shown that they help."""
+    shown = {each.name: each for each in screened}
+
+    def helps(line: Line) -> bool:
+        open_ = line.without is not None and line.without.verdict.kind is Kind.UNRESOLVED
+        return open_ and line.name in shown and shown_to_help(space, shown[line.name], line.value, higher=higher)
+
+    found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
+    return tuple(sorted(found, key=lambda each: not each.kept))
+
+
+def kept_together(lines: tuple[Line, ...], shown: Collection[str]) -> tuple[Line, ...]:
+    """The lines, those of `shown` settings that went by themselves kept as a group."""
+    found = (
+        replace(each, kept=True, together=True) if not each.kept and each.name in shown else each for each in lines
+    )
+    return tuple(sorted(found, key=lambda each: not each.kept))
+
+
+def reduced(start: Configuration, lines: tuple[Line, ...]) -> Configuration:
+    return start.with_values({each.name: each.value for each in lines if each.kept})
+
 
 IDLE = 0.5
 """A line of which less than this share of the margin is expected is not put to the proof, unless it is shown to help;

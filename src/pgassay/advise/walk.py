@@ -13,10 +13,9 @@ from functools import partial
 from math import log
 
 from pgassay.advise import budget, front, proof, screening, screenings
-from pgassay.advise.elimination import Compared, Line
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
-from pgassay.advise.proof import CONFIRMATION, Level, Outdone, Proved, answered, proved
+from pgassay.advise.proof import CONFIRMATION, Level, Line, Outdone, Proved, answered, proved
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
 from pgassay.advise.smoothing import (
@@ -34,6 +33,7 @@ from pgassay.advise.smoothing import (
 )
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import (
+    Compared,
     Failure,
     Laboratory,
     Noted,

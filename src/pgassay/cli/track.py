@@ -172,14 +172,14 @@ def run(arguments: argparse.Namespace) -> int:
                         'see "points" of the same command with --json',
                     )
                 commits.accept(disk, out, commit)
-            elif arguments.every == COMMIT or not history.measured_on(datetime.now(UTC)):
+            elif arguments.every == COMMIT or not history.measured_on(_now()):
                 source = commits.CommitBlocks(
                     written, tracked.subject, out / TREES, branch.runner, bench_options(arguments),
                     lambda study: nullcontext(Watcher()), ("pgassay", "track"),
                 )  # fmt: skip
                 track = commits.Track(
                     tracked.reference, source, out, disk, blocks=arguments.each, machine=commits.machine_of,
-                    now=lambda: datetime.now(UTC), tell=tell,
+                    now=_now, tell=tell,
                 )  # fmt: skip
                 points = [*branch.unfinished(history, line), *chosen(line)]
                 end_s = None if arguments.limit_s is None else time.monotonic() + arguments.limit_s
@@ -193,3 +193,7 @@ def run(arguments: argparse.Namespace) -> int:
         return INTERRUPTED
     print(to_json(answer.plain()) if arguments.json else answer.headline() if arguments.quiet else answer.text())
     return FAILED if arguments.check and answer.worse else SUCCESS
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
