@@ -330,7 +330,7 @@ def pair_document(
 
 @dataclass
 class CommitBlocks:
-    """`lab.bisection.Blocks` by real servers; `written` is the study, `trees` where commits of a schema are written."""
+    """`Blocks` by real servers; `written` is the study, `trees` where commits of a schema are written."""
 
     written: WrittenStudy
     subject: Subject
