@@ -99,23 +99,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("--no-discard", dest="discard", action="store_false", help="do not discard its contents first")
     prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
-    prepare.add_argument(
-        "--drive-writes",
-        type=int,
-        default=_DRIVE_WRITES,
-        metavar="N",
-        help=f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}",
-    )
+    most = f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}"
+    prepare.add_argument("--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N", help=most)
     proof = actions.add_parser("prove", help="prove the counters of the drive under a directory that is in use")
     proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
     for each in (prepare, proof):
         each.set_defaults(do=_prepare_or_prove)
-        each.add_argument(
-            "--proof",
-            default="8GB",
-            metavar="SIZE",
-            help="zeros, and random data, written to prove counters; default: 8GB",
-        )
+        written = "zeros, and random data, written to prove counters; default: 8GB"
+        each.add_argument("--proof", default="8GB", metavar="SIZE", help=written)
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         add_options(each, "--json")
