@@ -27,12 +27,11 @@ from statistics import fmean, median
 from benchmarks import advise_samplers
 from benchmarks.simulated_study import played
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN, amounts
-from pgassay.advise.elimination import Compared, inverted
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.screenings import in_turns
 from pgassay.advise.smoothing import Holding, LimitChance, holding
 from pgassay.advise.space import Configuration, Limits, Machine, Space, differing, index_of, space_of
-from pgassay.advise.task import PointTrials, Task, Values
+from pgassay.advise.task import Compared, PointTrials, Task, Values, inverted
 from pgassay.advise.walk import walk
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response

@@ -7,9 +7,8 @@ would. Only the trials are made up. Every trial takes the same time.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from pgassay.advise.elimination import Compared
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Question, document
+from pgassay.advise.task import Compared, Question, document
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import verdict
 from pgassay.design.horizon import FIXED_AFTER, horizon_of, ruled

@@ -3,17 +3,11 @@
 import pytest
 
 from pgassay import library
-from pgassay.advise.elimination import (
-    Compared,
-    judged,
-    kept_together,
-    left_out_in_turn,
-    reduced,
-    supported,
-)
 from pgassay.advise.knowledge import Scale, Setting
+from pgassay.advise.proof import judged, kept_together, left_out_in_turn, reduced, supported
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.space import Configuration, Machine, space_of
+from pgassay.advise.task import Compared
 from pgassay.analysis.verdicts import Kind, Verdict
 
 START = Configuration({"a": "1", "b": "1", "c": "1", "other": "x"})

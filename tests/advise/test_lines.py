@@ -6,10 +6,9 @@ from math import log
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, lines
-from pgassay.advise.elimination import Line
+from pgassay.advise import budget, proof
 from pgassay.advise.knowledge import Scale, Setting
-from pgassay.advise.proof import TAKEN
+from pgassay.advise.proof import TAKEN, Line
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
@@ -122,10 +121,10 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
 def test_what_the_search_leaves_alone_is_put_in_at_the_default_or_the_screened_level() -> None:
     asked = task(Delayed(space(), 0.03, 1))
     one = asked.space.start.with_values({"s0": "4"})
-    whole = lines.completed(asked, one, SCREENED)
+    whole = proof.completed(asked, one, SCREENED)
     assert whole.changes_from(asked.space.start) == {"s0": "4", "delay": "0", "buffers": "65536"}
-    assert lines.completed(asked, one, [replace(each, effect=1 / each.effect) for each in SCREENED]) == one
-    assert lines.completed(asked, one, [replace(each, standing=Standing.OPEN) for each in SCREENED]) == one
+    assert proof.completed(asked, one, [replace(each, effect=1 / each.effect) for each in SCREENED]) == one
+    assert proof.completed(asked, one, [replace(each, standing=Standing.OPEN) for each in SCREENED]) == one
 
 
 @pytest.mark.parametrize(
@@ -143,15 +142,15 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
 ) -> None:
     asked = task(Delayed(space(), 0.03, 1))
     best = asked.space.start.with_values({"delay": "250", "buffers": "256"})
-    assert lines.contested(asked, best, SCREENED) == {"delay": "0"}, "the default of buffers is no level"
+    assert proof.contested(asked, best, SCREENED) == {"delay": "0"}, "the default of buffers is no level"
     tried = [] if effect is None else [replace(screened("delay", "0", "250", effect, standing), along_with=LINES)]
-    levels = lines.levels_of(asked, best, SCREENED, tried)
+    levels = proof.levels_of(asked, best, SCREENED, tried)
     assert [each.taken for each in levels] == [taken]
-    found, why = lines.earned(asked, best, SCREENED, tried, levels)
+    found, why = proof.earned(asked, best, SCREENED, tried, levels)
     assert found.changes_from(asked.space.start) == {"delay": taken, "buffers": "256"}
     assert {each.name: each.start for each in why} == BAD, "what shows it is the screening"
     assert f"delay = {taken} and not " in level_words(levels[0])
-    assert lines.unearned(best, found, asked.space.start, tried, {"delay"}) == ()
+    assert proof.unearned(best, found, asked.space.start, tried, {"delay"}) == ()
 
 
 def test_a_level_about_which_the_screening_says_nothing_must_be_shown() -> None:
@@ -159,11 +158,11 @@ def test_a_level_about_which_the_screening_says_nothing_must_be_shown() -> None:
     own = space_of([words, Setting("s0", "1", Scale.LOG, low="1", high="16")], Machine(64 << 30, 8), {})
     asked = replace(task(Delayed(space(), 0.03, 1)), space=own)
     best, shown = own.start.with_values({"word": "c"}), [screened("word", "a", "b", 1.5)]
-    assert lines.contested(asked, best, shown) == {"word": "b"}
+    assert proof.contested(asked, best, shown) == {"word": "b"}
     for standing, taken in ((Standing.OPEN, "b"), (Standing.ACTIVE, "c")):
         tried = [screened("word", "b", "c", 1.3, standing)]
-        levels = lines.levels_of(asked, best, shown, tried)
-        found, [why] = lines.earned(asked, best, shown, tried, levels)
+        levels = proof.levels_of(asked, best, shown, tried)
+        found, [why] = proof.earned(asked, best, shown, tried, levels)
         assert found.values["word"] == why.far == taken
 
 

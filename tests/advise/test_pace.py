@@ -7,10 +7,9 @@ import pytest
 from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget
 from pgassay.advise.budget import Turns
-from pgassay.advise.elimination import Compared
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.space import Configuration, Machine, space_of
-from pgassay.advise.task import Task, Values
+from pgassay.advise.task import Compared, Task, Values
 from pgassay.advise.walk import PlannedBatch, over_s, paced, walk
 
 TURNED_S = 1.6 * TRIAL_S

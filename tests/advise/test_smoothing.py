@@ -11,10 +11,9 @@ from scipy.optimize import approx_fprime  # type: ignore[import-untyped]
 
 from benchmarks.advise import LIMITS, Server, space_with
 from pgassay.advise import smoothing
-from pgassay.advise.elimination import Compared
 from pgassay.advise.smoothing import Fit, Gains, by_configuration, expected, hopeful, promising, smoothed, trimmed
 from pgassay.advise.space import Configuration, index_of
-from pgassay.advise.task import Values
+from pgassay.advise.task import Compared, Values
 from pgassay.advise.walk import walk
 from tests.advise.test_walk import task
 

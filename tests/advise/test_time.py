@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server
-from pgassay.advise import budget, lines
+from pgassay.advise import budget, proof
 from pgassay.advise.budget import Turns
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.laboratory import usual_s
@@ -73,7 +73,7 @@ def test_lines_in_turns_are_as_many_trials_as_there_is_time_for() -> None:
         server = Timed(SPACE, 0.01, 1)
         best = SPACE.start.with_values(dict.fromkeys(names, "16"))
 
-        _, spent_s = lines.in_and_out(asked, best, (), server, lambda text: None)
+        _, spent_s = proof.in_and_out(asked, best, (), server, lambda text: None)
         assert spent_s == pytest.approx(server.took_s["lines"]) == pytest.approx(server.trials * trial_s)
         assert spent_s <= asked.amounts.lines_s
 

@@ -15,7 +15,7 @@ import pytest
 from pgassay.capture import files
 from pgassay.cli import main
 from pgassay.interfaces.server import Server
-from pgassay.postgres.adoption import ROLE
+from pgassay.postgres.copied import ROLE
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings

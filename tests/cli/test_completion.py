@@ -16,12 +16,9 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import COMMANDS, completion, main
-from pgassay.interfaces.factor import Stage
-from pgassay.postgres.factors import FACTORS
 from pgassay.study import builtin
 from tests.packages import Install
 
-SETTINGS = ("shared_buffers", "shared_memory_type", "work_mem")
 TIMEOUT_S = 300.0
 
 Ask = Callable[[str], list[str]]
@@ -42,9 +39,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def written(shell: str, folder: Path) -> Path:
-    words = completion.factor_words(FACTORS, SETTINGS)
     path = folder / f"script.{shell}"
-    path.write_text(completion.script(shell, builtin.names(), words), encoding="utf-8")
+    path.write_text(completion.script(shell, builtin.names()), encoding="utf-8")
     return path
 
 
@@ -70,7 +66,7 @@ def bash(folder: Path) -> Ask:
         words = re.findall(r"[=:]+|[^\s=:]+", line) + ([""] if line.endswith(" ") else [])
         text = (
             f"source {shlex.quote(str(script))}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1};"
-            ' _pgassay pgassay; (( ${#COMPREPLY[@]} )) && printf "%s\\n" "${COMPREPLY[@]}" || :'
+            ' _shtab_pgassay pgassay; (( ${#COMPREPLY[@]} )) && printf "%s\\n" "${COMPREPLY[@]}" || :'
         )
         return output([program, "--norc", "-c", text], folder).splitlines()
 
@@ -141,23 +137,12 @@ def test_bash(bash: Ask) -> None:
     assert bash("pgassay nothing-of-the-kind x") == []
 
 
-def test_bash_takes_a_level_for_one_word(bash: Ask) -> None:
-    assert bash("pgassay run --set server.shared_b") == ["server.shared_buffers="]
-    assert bash("pgassay run --set=server.w") == ["server.work_mem="]
-    assert bash("pgassay run --set server.work_mem=4") == [], "levels are the user's"
-    assert bash("pgassay run --set server.work_mem=4MB fillfactor-d") == ["fillfactor-drive"]
-    assert bash("pgassay run --set drive.data=directory:/x fillfactor-d") == ["fillfactor-drive"]
-    assert bash("pgassay compare server.work_mem=4MB server.w") == ["server.work_mem="]
-    assert bash("pgassay drive simulate --set server.w") == [], "a simulated drive has no settings of a server"
-
-
 def test_fish(fish: Ask) -> None:
     assert fish("pgassay stu") == ["studies"]
     assert fish("pgassay run fillfactor-d") == ["fillfactor-drive"]
     assert "mine.toml" in fish("pgassay run mi")
     assert "mine.csv" not in fish("pgassay run mi")
     assert fish("pgassay show runs/o") == ["runs/one"]
-    assert fish("pgassay run --set server.shared_b") == ["server.shared_buffers="]
     assert fish("pgassay drive cr") == ["create"]
     assert "--help" in fish("pgassay drive list --h")
 
@@ -167,21 +152,12 @@ def test_zsh(zsh: Ask) -> None:
     assert zsh("pgassay run fillfactor-d") == ["fillfactor-drive"]
     assert zsh("pgassay run mine.t") == ["mine.toml"]
     assert zsh("pgassay show runs/o")[0].rstrip("/") == "runs/one"
-    assert zsh("pgassay run --set server.shared_b") == ["server.shared_buffers="]
     assert zsh("pgassay drive cr") == ["create"]
-
-
-def test_patterns_become_words_up_to_their_star() -> None:
-    words = completion.factor_words(FACTORS, SETTINGS)
-    assert {"server.work_mem=", "table.fillfactor=", "table."} <= set(words)
-    assert all("*" not in word for word in words)
-    assert "server." in completion.factor_words(FACTORS, ()), "without a PostgreSQL the prefix alone"
-    assert {factor.stage for factor in FACTORS} <= set(Stage)
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)
 def test_every_command_is_in_every_script(shell: str) -> None:
-    text = completion.script(shell, (), ())
+    text = completion.script(shell, ())
     assert [name for name in COMMANDS if name not in text] == []
     assert "@WORDS@" not in text
     assert not re.search(r"'-\?'|-s \?|\{-\?", text), "zsh and fish would take it for a pattern of files"
@@ -191,7 +167,7 @@ def test_another_package_s_command_is_completed_and_a_broken_one_left_out(instal
     code = "def add_arguments(parser):\n    parser.add_argument('--loudly')\n\ndef run(arguments):\n    return 0\n"
     install("pg-hello", "[pgassay.commands]\nhello = sample_hello2\n", code, "sample_hello2")
     install("pg-broken", "[pgassay.commands]\nbroken = sample_absent\n")
-    text = completion.script("bash", (), ())
+    text = completion.script("bash", ())
     assert "--loudly" in text
     assert "sample_absent" not in text
 

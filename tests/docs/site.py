@@ -15,7 +15,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pgassay
-from pgassay.cli.man import actions_of, program, subcommands_of, walk
+from pgassay.cli.completion import actions_of, program, walk
 from tests.docs import gallery
 from tests.docs.pages import ROOT
 from tests.docs.tables import code, row
@@ -34,16 +34,15 @@ def made() -> dict[str, str]:
 
 def options() -> Iterator[str]:
     """Every command with its options, as its parser has them."""
-    yield from ("# Every option", "", "Made from the parsers, as `--help` and the manual pages are.")
-    for _, summary, parser in subcommands_of(program()):
-        yield from ("", f"## {parser.prog}", "", summary)
-        for each in walk(parser):
-            if each is not parser:
-                yield from ("", f"### {each.prog}", "", each.description or "")
-            usage = " ".join(each.format_usage().removeprefix("usage: ").split())
-            yield from ("", "```prose", usage, "```")
-            rows = [row((_names(action), _help(each, action))) for action in actions_of(each)]
-            yield from (["", row(("option", "meaning")), "|---|---|", *rows] if rows else [])
+    yield from ("# Every option", "", "Made from the parsers, as `--help` is.")
+    _, *every = walk(program())
+    for each in every:
+        level = "##" if len(each.prog.split()) == 2 else "###"
+        yield from ("", f"{level} {each.prog}", "", each.description or "")
+        usage = " ".join(each.format_usage().removeprefix("usage: ").split())
+        yield from ("", "```prose", usage, "```")
+        rows = [row((_names(action), _help(each, action))) for action in actions_of(each)]
+        yield from (["", row(("option", "meaning")), "|---|---|", *rows] if rows else [])
 
 
 def library() -> Iterator[str]:

@@ -7,13 +7,11 @@ import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from textwrap import wrap
 
 from benchmarks import cut_summary, time_to_verdict, turns_against_sequential
 from benchmarks.noise import identical, lengths, sources, spectra
 from benchmarks.planted import recovered
 from benchmarks.turns import lines_of, read
-from pgassay.cli.man import EXIT_STATUSES, VARIABLES
 from pgassay.interfaces.factor import Factor, Stage, Turns
 from pgassay.lab.catalogue import every_factor
 from pgassay.load import drivers, replay
@@ -95,12 +93,6 @@ def _turns(answer: str, why: str, names: Iterable[str]) -> list[str]:
     return textwrap.wrap(said, 150, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
-def described(rows: Mapping[str, str]) -> list[str]:
-    """An item for each name with its meaning, which may be too long for a cell."""
-    items = [f"- {code(name)}: {meaning}" for name, meaning in rows.items()]
-    return [line for each in items for line in wrap(each, 150, subsequent_indent="  ", break_on_hyphens=False)]
-
-
 def against_sequential(path: Path) -> list[str]:
     """Of questions that were asked in turns and one after the other."""
     return turns_against_sequential.table([turns_against_sequential.Speed(**each) for each in lines_of(path)])
@@ -130,8 +122,6 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     (PUBLISHED_EVIDENCE, "models"): as_published.plans(as_published.MODELS),
     (PUBLISHED_EVIDENCE, "findings of models"): as_published.claims(as_published.whole(as_published.MODELS)),
     (PUBLISHED_EVIDENCE, "commands"): as_published.commands(),
-    ("commands.md", "exit-statuses"): described(EXIT_STATUSES),
-    ("commands.md", "variables"): described(VARIABLES),
     ("loads.md", "loads"): loads(),
     **{("studies.md", f"factors {marker}"): lines for marker, lines in FACTORS.items()},
     ("studies.md", "probes"): probes(),

@@ -33,25 +33,6 @@ def device_stats(title: str, nand: int, host: int) -> str:
     return json.dumps({title: "nvme0", "Device stats": stats})
 
 
-def attributes(title: str, **values: object) -> str:
-    """Seagate's log of this title."""
-    rows = [{"attribute_name": name, "attribute_value": value} for name, value in values.items()]
-    return json.dumps({"SMART-Attributes": [{title: rows}]})
-
-
-SEAGATE = {
-    "LSB of Physical (NAND) bytes written": 900,
-    "MSB of Physical (NAND) bytes written": 0,
-    "Physical (NAND) bytes written": f"0x{0:016x}{900:016x}",
-    "Physical (HOST) bytes written": f"0x{0:016x}{300:016x}",
-}
-SECTORS = """Additional Smart Log for NVME device:nvme0 namespace-id:ffffffff
-key                               normalized raw
-program_fail_count              : 100%       0
-nand_bytes_written              : 100%       sectors: 900
-host_bytes_written              : 100%       sectors: 300
-nand_bytes_read                 : 100%       7
-"""
 WD_PAGES = """{
   "Wear Range Delta":1,
   "Physical media units written":4097
@@ -130,27 +111,6 @@ LOGS: dict[str, Log] = {
         WD_PAGES.replace("Physical media units written", "Percent Free Blocks"),
         Media(77, 33),
     ),
-    "Seagate, extended log": (
-        ("seagate", "vs-smart-add-log"),
-        attributes("Extended-SMART-Attributes", **SEAGATE),
-        Media(900, 300, None),
-    ),
-    "Seagate, OCP": (
-        ("seagate", "vs-smart-add-log"),
-        attributes(
-            "Seagate SMART Health Attributes",
-            **{"Physical Media Units Written": f"0x{1:016x}{7:016x}", "Bad User NAND Blocks": 0},
-        ),
-        Media(2.0**64 + 7, unit_bytes=1),
-    ),
-    "Memblaze": (("memblaze", "smart-log-add"), SECTORS, Media(900, 300)),
-    "Memblaze, without a unit": (
-        ("memblaze", "smart-log-add"),
-        re.sub(" *: 100% +(sectors: )?", f"{'':32}: 100%       ", SECTORS),
-        Media(900, 300),
-    ),
-    "YMTC": (("ymtc", "smart-log-add"), SECTORS, Media(900, 300)),
-    "Shannon": (("shannon", "smart-log-add"), SECTORS, Media(900, 300)),
 }
 
 
@@ -167,21 +127,14 @@ def test_every_command_and_every_form_has_a_text_here() -> None:
     """A parser that no command reaches is dead; one without a text is a guess."""
     reached = set()
     for command, text, expected in LOGS.values():
-        for form in MEDIA_LOGS[command] or (None,):
-            alone = {command: () if form is None else (form,)}
+        for form in MEDIA_LOGS[command]:
             with pytest.MonkeyPatch.context() as patching:
-                patching.setattr(smart, "MEDIA_LOGS", alone)
+                patching.setattr(smart, "MEDIA_LOGS", {command: (form,)})
                 if parse_media(command, text) == expected:
                     reached.add((command, form))
-    assert reached == {(command, form) for command, forms in MEDIA_LOGS.items() for form in forms or (None,)}
+    assert reached == {(command, form) for command, forms in MEDIA_LOGS.items() for form in forms}
     forms = {each for each in vars(smart).values() if getattr(each, "__annotations__", {}) == FORM}
     assert forms == {form for forms in MEDIA_LOGS.values() for form in forms}
-
-
-def test_halves_of_32_bits_are_no_count_of_seagate() -> None:
-    """Of the log's first version nvme-cli puts two halves of 32 bits together as if they had 64."""
-    halves = {name: f"0x{1:016x}{7:016x}" for name in SEAGATE if name.startswith("Physical")}
-    assert parse_media(("seagate", "vs-smart-add-log"), attributes("Extended-SMART-Attributes", **halves)) is None
 
 
 def test_the_published_ratio_comes_out() -> None:

@@ -32,7 +32,7 @@ HELPS: Mapping[str, Mapping[str, str]] = json.loads(
     (Path(__file__).parents[1] / "samples" / "nvme_help.json").read_text(encoding="utf-8")
 )
 """What nvme-cli of each version lists as the options of each command (built from its source, run without a drive;
-but for 2.3, those of identify, `fdp`, `sfx query-cap`, `seagate`, `ymtc` and `shannon` were read in its source)."""
+but for 2.3, those of identify, `fdp`, `sfx query-cap` were read in its source)."""
 
 
 def standard(units: int) -> str:
@@ -244,17 +244,6 @@ def test_a_log_whose_unit_cannot_be_told_yet_is_asked_again() -> None:
     assert counters()["nand_bytes_written"] == 300 * 4096
 
 
-def test_a_command_that_prints_no_json_is_asked_for_its_text() -> None:
-    """The plugin of Memblaze prints text only, in every version; `-o json` would be refused, or change nothing."""
-    text = "nand_bytes_written              : 100%       sectors: 300\n"
-    text += "host_bytes_written              : 100%       sectors: 125000000\n"
-    for version in HELPS:
-        logs = {("smart-log",): standard(1_000_000), ("memblaze", "smart-log-add"): text}
-        counters = SmartCounters(FakeRunner({"nvme": nvme(logs, version)}), DEVICE)
-        assert counters()["nand_bytes_written"] == 300 * 4096
-        assert counters.command == ("memblaze", "smart-log-add")
-
-
 @pytest.mark.skipif(shutil.which(PROGRAM) is None, reason="nvme-cli is not installed")
 @pytest.mark.parametrize(
     "command", [("smart-log",), ("id-ns",), ("id-ctrl",), STATUS, CAPACITY, *MEDIA_LOGS], ids=" ".join
@@ -263,7 +252,7 @@ def test_the_installed_program_takes_the_options_that_it_is_given(command: tuple
     """Without a drive: an option that it refuses is named before the device is opened."""
     helped = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=False)
     options = json_options(helped.stdout + helped.stderr)
-    if command == CAPACITY or not MEDIA_LOGS.get(command, (command,)):
+    if command == CAPACITY:
         options = ()  # text, whatever it could be asked for
     if options is None:
         assert "-j" not in helped.stdout + helped.stderr

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgassay.fleet.blocks import BlockOrder, HostedBlock
-from pgassay.fleet.head import FleetRunLoop
+from pgassay.fleet.blocks import BlockOrder, FleetRunLoop, HostedBlock
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.runner import Watcher
 from pgassay.record.directory import RunDirectory

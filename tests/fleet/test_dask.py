@@ -17,9 +17,8 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.fleet import FleetError, certificates
-from pgassay.fleet.blocks import Bench
+from pgassay.fleet.blocks import Bench, FleetRunLoop
 from pgassay.fleet.dask_executor import DaskExecutor, Terms, connect, names
-from pgassay.fleet.head import FleetRunLoop
 from pgassay.lab.runner import Watcher
 from pgassay.lab.trial_state import HostState
 from pgassay.record.check import check

@@ -7,9 +7,7 @@ from random import Random
 import pytest
 
 from pgassay.errors import PgassayError, UsageError
-from pgassay.lab import bisection
-from pgassay.lab.bisection import BISECTIONS, Answer, Bisection, Limits, Question
-from pgassay.lab.commits import require_ratio
+from pgassay.lab.commits import BISECTIONS, Answer, Bisection, Limits, Question, require_ratio
 from pgassay.record.disk import RealDisk
 from pgassay.study.responses import Better, Response, Scale
 from tests.fakes.blocks_contract import BlocksCase, BlocksContract
@@ -39,10 +37,10 @@ def test_the_planted_commit_is_found_with_its_effect_and_the_cost_that_moved(tmp
     assert [each.response for each in found.costs] == ["cpu_us"]
     assert found.costs[0].estimate == pytest.approx(1 / 0.95, abs=0.015)
     assert len(source.builds) < 10, "it builds what it needs"
-    said = bisection.text(found)
+    said = found.text()
     assert said.startswith(f"{COMMITS[place].sha[:12]} change {place}: transactions per second -")
     assert "  cpu_us: +" in said
-    assert bisection.plain(found)["commit"] == COMMITS[place].sha
+    assert found.plain()["commit"] == COMMITS[place].sha
 
 
 def test_commits_that_do_not_build_are_skipped_and_the_answer_lies_between(tmp_path: Path) -> None:
@@ -50,7 +48,7 @@ def test_commits_that_do_not_build_are_skipped_and_the_answer_lies_between(tmp_p
     found = bisected(planted(8, broken=broken), tmp_path)
     assert found.span is not None
     assert (found.span.after, found.span.upto) == (6, 10)
-    said = bisection.text(found)
+    said = found.text()
     assert said.startswith(f"between {COMMITS[6].name} and {COMMITS[10].name} (4 commits)")
     assert f"skipped: {COMMITS[8].name}: make failed" in said
     again = planted(8, broken=broken)
@@ -64,15 +62,15 @@ def test_without_a_difference_it_says_how_large_it_can_be(tmp_path: Path) -> Non
     assert (found.differ, found.span, source.measured) == (False, None, 8)
     widest = max(abs(exp(end) - 1.0) for end in (found.difference.mean - found.difference.half,
                                                   found.difference.mean + found.difference.half))  # fmt: skip
-    assert f"at most ± {100 * widest:.1f} % (8 blocks)" in bisection.headline(found)
-    assert bisection.plain(found)["commit"] is None
+    assert f"at most ± {100 * widest:.1f} % (8 blocks)" in found.headline()
+    assert found.plain()["commit"] is None
 
 
 def test_blocks_that_are_used_up_leave_the_most_probable(tmp_path: Path) -> None:
     found = bisected(planted(8, noise=0.03), tmp_path, Limits(first=30, blocks=5))
     assert found.differ
     assert found.span is None
-    assert bisection.headline(found).startswith(f"not found in {found.blocks} blocks: most probable is ")
+    assert found.headline().startswith(f"not found in {found.blocks} blocks: most probable is ")
 
 
 @pytest.mark.parametrize("kill_at", [0, 5, 6, 7])
@@ -118,7 +116,7 @@ def test_what_is_smaller_than_the_resolution_of_a_count_is_not_named(tmp_path: P
     for seed in range(10):
         _, _, found = counted(seed, effect, tmp_path)
         assert (found.differ, found.span) == (False, None)
-        assert "no difference shown" in bisection.headline(found)
+        assert "no difference shown" in found.headline()
 
 
 def test_a_bad_commit_that_cannot_be_measured_ends_it(tmp_path: Path) -> None:

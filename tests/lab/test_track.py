@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.lab import track
-from pgassay.lab.track import POINTS, TRACKS, History, Track, Tracked, accept, accepted, read
+from pgassay.lab.commits import POINTS, TRACKS, History, Track, Tracked, accept, accepted, answer_of, read
 from pgassay.postgres.builds.commits import Commit
 from pgassay.record.disk import RealDisk
 from tests.fakes.commits import FakeBlocks, history
@@ -51,15 +50,15 @@ def tracked(
 
 def test_a_planted_step_is_told_by_its_commit_and_its_side(tmp_path: Path) -> None:
     told: list[str] = []
-    found = track.answer_of(tracked(planted(14), tmp_path, told=told), None)
+    found = answer_of(tracked(planted(14), tmp_path, told=told), None)
     (step,) = found.course.steps
     assert step.low < 0.92 < step.high
     assert found.worse == (step,)
-    said = track.text(found)
+    said = found.text()
     assert said.startswith(f"{COMMITS[14].name}: transactions per second -")
     assert "now: -" in said
     assert "by 7 commits" in said
-    plain = track.plain(found)
+    plain = found.plain()
     (regression,) = plain["regressions"]
     assert (regression["commit"], regression["after"]) == (COMMITS[14].sha, COMMITS[13].sha)
     assert regression["direct"]
@@ -68,38 +67,38 @@ def test_a_planted_step_is_told_by_its_commit_and_its_side(tmp_path: Path) -> No
 
 
 def test_a_gain_is_a_step_and_no_regression(tmp_path: Path) -> None:
-    found = track.answer_of(tracked(planted(14, share=0.08), tmp_path), None)
+    found = answer_of(tracked(planted(14, share=0.08), tmp_path), None)
     assert len(found.open) == 1
     assert found.worse == ()
-    assert "+8" in track.headline(found) or "+7" in track.headline(found)
+    assert "+8" in found.headline() or "+7" in found.headline()
 
 
 def test_what_is_accepted_is_no_regression_any_more(tmp_path: Path) -> None:
     known = tracked(planted(14), tmp_path)
     accept(DISK, tmp_path, COMMITS[15])
     assert accepted(DISK, tmp_path) == COMMITS[15].sha
-    found = track.answer_of(known, accepted(DISK, tmp_path))
+    found = answer_of(known, accepted(DISK, tmp_path))
     assert found.worse == ()
-    assert track.headline(found).startswith("no step that is not accepted in transactions per second")
-    assert ", accepted" in track.text(found)
-    (step,) = track.plain(found)["steps"]
+    assert found.headline().startswith("no step that is not accepted in transactions per second")
+    assert ", accepted" in found.text()
+    (step,) = found.plain()["steps"]
     assert step["accepted"]
 
 
 def test_few_points_and_none_are_said_to_be_so(tmp_path: Path) -> None:
-    assert track.text(track.answer_of(History((), ()), None)) == "nothing is measured yet"
-    few = track.answer_of(tracked(planted(14), tmp_path, LINE[:2]), None, waiting=18)
-    said = track.text(few)
+    assert answer_of(History((), ()), None).text() == "nothing is measured yet"
+    few = answer_of(tracked(planted(14), tmp_path, LINE[:2]), None, waiting=18)
+    said = few.text()
     assert said.startswith("2 commits measured: steps are looked for from 6 on")
     assert "18 commits due and not measured this time" in said
-    assert track.plain(few)["noise"] is None
+    assert few.plain()["noise"] is None
 
 
 def test_a_step_beside_commits_that_do_not_build_lies_between_two(tmp_path: Path) -> None:
     broken = {COMMITS[14].sha: "make failed"}
-    found = track.answer_of(tracked(planted(14, broken=broken), tmp_path), None)
-    assert track.headline(found).startswith(f"between {COMMITS[13].name} and {COMMITS[15].name}: ")
-    assert f"skipped: {COMMITS[14].sha[:12]}: make failed" in track.text(found)
+    found = answer_of(tracked(planted(14, broken=broken), tmp_path), None)
+    assert found.headline().startswith(f"between {COMMITS[13].name} and {COMMITS[15].name}: ")
+    assert f"skipped: {COMMITS[14].sha[:12]}: make failed" in found.text()
 
 
 def test_a_history_goes_on_where_it_ended_and_measures_nothing_twice(tmp_path: Path) -> None:
@@ -161,7 +160,7 @@ def test_points_of_two_machines_are_told(tmp_path: Path) -> None:
     tracked(planted(14), tmp_path, LINE[:10], machine="a, 6.1")
     found = tracked(planted(14), tmp_path, LINE[10:], machine="b, 6.8")
     assert found.machines == ("a, 6.1", "b, 6.8")
-    assert "measured on 2 machines or kernels: a, 6.1; b, 6.8" in track.text(track.answer_of(found, None))
+    assert "measured on 2 machines or kernels: a, 6.1; b, 6.8" in answer_of(found, None).text()
 
 
 def test_a_day_with_a_point_is_done(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pgassay.capture.physical import BACKUP, FilesRequest, fetch
 from pgassay.errors import PgassayError
 from pgassay.files import UntrustedError
 from pgassay.interfaces.errors import BenchError
-from pgassay.postgres import adoption
+from pgassay.postgres import copied
 from pgassay.postgres.installation import COPY_OF
 from pgassay.testing import real
 from tests.security.attackers import as_root, fingerprint
@@ -109,8 +109,8 @@ def test_wal_and_tablespaces_of_the_same_owner_come_along_and_no_others(
 
 def test_examining_says_the_same_as_copying(source: Path, precious: Path) -> None:
     made = real.installation()
-    programs = adoption.Programs(made.bindir, made.version, made.runner, made.account)
-    adoption.examine(programs, source)
+    programs = copied.Programs(made.bindir, made.version, made.runner, made.account)
+    copied.examine(programs, source)
     (source / "base" / "1" / "9999999").symlink_to(precious / "server.key")
     with pytest.raises(PgassayError, match="9999999"):
-        adoption.examine(programs, source)
+        copied.examine(programs, source)

@@ -12,8 +12,7 @@ from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.commits import after, between, commit_of, export, first_parents, has_file
-from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.builds.recipe import BuildError, parse_spec
 from pgassay.postgres.builds.sources import Sources
 from tests.cli.test_bisect import git
 from tests.security.attackers import as_root, nobody

@@ -68,7 +68,7 @@ def test_the_debian_package_is_whole_and_lintian_finds_nothing(made: Path, tmp_p
     subprocess.run(["dpkg-deb", "--extract", package, tmp_path], check=True)
     assert (tmp_path / "usr/bin/pgassay").readlink() == Path("../lib/pgassay/bin/pgassay")
     shared = tmp_path / "usr/share"
-    assert (shared / "man/man1/pgassay-run.1.gz").is_file()
+    assert (shared / "man/man1/pgassay.1.gz").is_file()
     for name in ("bash-completion/completions/pgassay", "zsh/vendor-completions/_pgassay"):
         assert "pgassay" in (shared / name).read_text(encoding="utf-8")
     (packages,) = (tmp_path / "usr/lib/pgassay/lib").glob("python3*/site-packages")

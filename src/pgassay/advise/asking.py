@@ -5,6 +5,7 @@ Everything that can be refused is refused here, before the first trial, with wha
 
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -251,17 +252,12 @@ def as_many_as_fit(space: Space, own: Collection[str], steps: Callable[[Space], 
     it needs.
     """
     spare = [each.name for each in space.dimensions if each.name not in own]
-    while spare and len(space.dimensions) > 1 and not _fits(steps, space):
+    while spare and len(space.dimensions) > 1:
+        with suppress(UsageError):
+            steps(space)
+            break
         space = space.without(spare.pop(), "the budget of the quick form has no time for it")
     return space
-
-
-def _fits(steps: Callable[[Space], Amounts], space: Space) -> bool:
-    try:
-        steps(space)
-    except UsageError:
-        return False
-    return True
 
 
 def objectives_of(text: str) -> tuple[str, ...]:

@@ -48,16 +48,12 @@ def answered(folder: Path) -> Path:
     try:
         found: _Answer = untrusted.json(untrusted.read_bytes(folder / RESULT_FILE), _Answer)
     except (OSError, ValueError):
-        raise _not_ended(folder) from None
+        raise UsageError(f'"{folder}" has no result', f"let it end: pgassay advise --resume {folder}") from None
     if found.study is None:
         raise UsageError(
             f'"{folder}" has no page: nothing was confirmed', f"see it with: pgassay advise --resume {folder}"
         )
     return folder / found.study
-
-
-def _not_ended(folder: Path) -> UsageError:
-    return UsageError(f'"{folder}" has no result', f"let it end: pgassay advise --resume {folder}")
 
 
 def begin(folder: Path, kept: SavedTask) -> None:

@@ -11,7 +11,7 @@ from enum import StrEnum
 from math import hypot, inf, log
 from string import ascii_uppercase
 
-from pgassay.advise import budget, lines
+from pgassay.advise import budget, proof
 from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
 from pgassay.advise.smoothing import SURE, Gains, LimitChance, kept_limits
@@ -128,7 +128,7 @@ def confirmed(
 def shown_lines(task: Task, point: Configuration, screened: Sequence[Screened]) -> dict[str, tuple[int, ...]]:
     """Of each line of a point the numbers of the objectives for which the screening has shown that it helps."""
     return {
-        name: tuple(each.objective for each in screened if each.name == name and lines.helps(task, each, value))
+        name: tuple(each.objective for each in screened if each.name == name and proof.helps(task, each, value))
         for name, value in point.changes_from(task.space.start).items()
     }
 
@@ -140,7 +140,23 @@ def judged(
     start, *arms = seen.configurations
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in seen.objectives]
-    effects = {each: _against_start(seen, numbers[each], blocks, len(arms)) for each in arms}
+    effects = {
+        each: tuple(
+            effect
+            for name in seen.objectives
+            for effect in compare(
+                seen.observations[name],
+                seen.responses[name],
+                "0",
+                blocks_max=blocks,
+                comparisons=len(arms) * len(seen.objectives),
+                looks="once",
+                primary=True,
+                arms=[Place(str(numbers[each]), "", "")],
+            )
+        )
+        for each in arms
+    }
     kept = {each: kept_limits(seen.limits, seen.observations, str(numbers[each]), "0") for each in (start, *arms)}
     own = {
         each: Standing.FAILED
@@ -208,24 +224,6 @@ def moved_costs(
         )
         for arm in configurations
     }  # fmt: skip
-
-
-def _against_start(seen: PointTrials, arm: int, blocks: int, arms: int) -> tuple[Effect, ...]:
-    """One of so many arms against the start in each objective; one look, since nothing stops early."""
-    return tuple(
-        effect
-        for name in seen.objectives
-        for effect in compare(
-            seen.observations[name],
-            seen.responses[name],
-            "0",
-            blocks_max=blocks,
-            comparisons=arms * len(seen.objectives),
-            looks="once",
-            primary=True,
-            arms=[Place(str(arm), "", "")],
-        )
-    )
 
 
 def _gain(effect: Effect, higher: bool) -> float:

@@ -17,12 +17,12 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.advise import screenings
 from pgassay.advise.budget import BLOCKS_MAX, BLOCKS_MIN
-from pgassay.advise.elimination import Compared
 from pgassay.advise.proof import CONFIRMATION
 from pgassay.advise.smoothing import Holding, LimitChance, holding, kept_limits
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import (
     Cause,
+    Compared,
     Failure,
     Noted,
     PointTrials,
@@ -44,7 +44,7 @@ from pgassay.errors import PgassayError, RunStoppedError, UsageError
 from pgassay.interfaces.errors import SettingError
 from pgassay.lab.arms import resolve as resolve_arms
 from pgassay.lab.attached import bench_of
-from pgassay.lab.run import WrittenStudy, continue_run, prepare, run_study, write_study
+from pgassay.lab.run import continue_run, prepare, run_study, write_study
 from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
@@ -265,7 +265,15 @@ class RealLaboratory:
         path, written = self.folder / name, write_study(name, wanted)
         try:
             if path.exists():
-                self._go_on(path, written)
+                found = Findings(Run.open(path))
+                if found.run.study.get("treatments") != written.document.get("treatments"):
+                    raise UsageError(
+                        f'"{path.name}" holds other configurations than this advice would try next',
+                        "another version of pgassay or Optuna made it: go on with that one, or begin a new advice",
+                    )
+                if not found.finished:
+                    with self.watching(written.study) as watcher:
+                        continue_run(path, self.options, watcher)
             else:
                 if self.budget_s:
                     left = f"{duration(max(0.0, self.left_s(name)))} of {duration(self.budget_s)}"
@@ -278,17 +286,6 @@ class RealLaboratory:
                 f"committed trials are kept; continue with: pgassay advise --resume {self.folder}",
             ) from None
         return Findings(Run.open(path))
-
-    def _go_on(self, path: Path, written: WrittenStudy) -> None:
-        found = Findings(Run.open(path))
-        if found.run.study.get("treatments") != written.document.get("treatments"):
-            raise UsageError(
-                f'"{path.name}" holds other configurations than this advice would try next',
-                "it was made by another version of pgassay or Optuna: go on with that one, or begin a new advice",
-            )
-        if not found.finished:
-            with self.watching(written.study) as watcher:
-                continue_run(path, self.options, watcher)
 
     def _trial_s(self, everything: Sequence[Configuration]) -> float:
         """What a trial of the screening took here that was played as one of these will be; 0 where there was none.

@@ -50,7 +50,24 @@ def sections(task: Task, advice: Advice, objectives: Sequence[str]) -> tuple[Sec
         for at, (objective, title) in enumerate(titles.items()):
             figure = _effects(task, advice, at, objective, title)
             yield Folded(f"The settings by {title}", (figure,)) if task.others else figure
-        yield _all_settings(task, advice, objectives)
+        found: dict[str, list[Screened]] = {}
+        for each in _sorted(advice.known):
+            found.setdefault(each.name, []).append(each)
+        rows = []
+        for name, effects in found.items():
+            first, *_ = effects = sorted(effects, key=lambda each: each.objective)
+            cells = (
+                cell
+                for each in effects
+                for cell in (ratio_interval(each.effect, each.low, each.high), WORDS[each.standing])
+            )
+            seen = f"along with {first.along_with}" if first.along_with else "over all of the screening"
+            rows.append([name, first.start, first.far, *cells, seen])
+        all_of = "settings and objectives" if task.others else "settings"
+        note = f"intervals hold for all {all_of} together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
+        columns = [column for each in objectives for column in (each, "standing")]
+        table = Table(["setting", "start", "far level", *columns, "seen"], rows, notes=(note,), texts=True)
+        yield Folded("All settings that were screened", (table,))
         yield from refused_table(advice.refused)
 
     answer = contents.headline_instead((text.headline(advice, objectives),))
@@ -110,27 +127,6 @@ def _effects(task: Task, advice: Advice, at: int, objective: str, title: str) ->
     if task.others:
         return Figure(f"screened-{objective}", effects)
     return Figure("screened-settings", effects, key=1)
-
-
-def _all_settings(task: Task, advice: Advice, objectives: Sequence[str]) -> Folded:
-    found: dict[str, list[Screened]] = {}
-    for each in _sorted(advice.known):
-        found.setdefault(each.name, []).append(each)
-    rows = []
-    for name, effects in found.items():
-        first, *_ = effects = sorted(effects, key=lambda each: each.objective)
-        cells = (
-            cell
-            for each in effects
-            for cell in (ratio_interval(each.effect, each.low, each.high), WORDS[each.standing])
-        )
-        seen = f"along with {first.along_with}" if first.along_with else "over all of the screening"
-        rows.append([name, first.start, first.far, *cells, seen])
-    all_of = "settings and objectives" if task.others else "settings"
-    note = f"intervals hold for all {all_of} together, at 95 %; within ±{100 * task.margin:.3g} % none matters"
-    columns = [column for each in objectives for column in (each, "standing")]
-    table = Table(["setting", "start", "far level", *columns, "seen"], rows, notes=(note,), texts=True)
-    return Folded("All settings that were screened", (table,))
 
 
 def configurations(study: "Study") -> Folded:

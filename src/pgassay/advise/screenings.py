@@ -65,25 +65,7 @@ def screened(
     """The screening of a task; raises `UsageError` where it tells nothing."""
     if task.turned:
         return _apart(task, trials, tell, noted)
-    return _at_once(task, relative(task, trials, noted), tell)
-
-
-def screened_pairs(
-    task: Task, plan: Plan, measure: Measure, kind: str = "screening", seed: int = 100, before: int = 0
-) -> tuple[Values, ...]:
-    """Values of each pair's row and mirror, as `measure` gives them; `before` batches are measured."""
-    found: dict[int, Values] = {}
-    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
-        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
-        values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
-        for index in batch:
-            pair = plan.pairs[index]
-            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
-    return tuple(found[index] for index in range(len(plan.pairs)))
-
-
-def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
-    """All settings together; of one objective after a look whether some hide the others, with its part of the error."""
+    measure = relative(task, trials, noted)
     plan = screening.plan(task.space, task.limits, task.seed)
     tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
     first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
@@ -102,6 +84,20 @@ def _at_once(task: Task, measure: Measure, tell: Tell) -> Screening:
         for each in screening.effects(plan, of_objective(values, at), margin=task.margin, level=level, objective=at)
     )
     return Screening(task, plan, values, tuple(found))
+
+
+def screened_pairs(
+    task: Task, plan: Plan, measure: Measure, kind: str = "screening", seed: int = 100, before: int = 0
+) -> tuple[Values, ...]:
+    """Values of each pair's row and mirror, as `measure` gives them; `before` batches are measured."""
+    found: dict[int, Values] = {}
+    for number, batch in enumerate(screening.in_batches(plan.pairs, budget.PAIRS_A_BATCH), start=before + 1):
+        wanted = [each for index in batch for each in (plan.pairs[index].row, plan.pairs[index].mirror)]
+        values = measure(f"{kind}-{number:02d}", wanted, task.seed + seed + number)
+        for index in batch:
+            pair = plan.pairs[index]
+            found[index] = {each: values[each] for each in (pair.row, pair.mirror) if each in values}
+    return tuple(found[index] for index in range(len(plan.pairs)))
 
 
 def _beside(

@@ -199,15 +199,10 @@ def _unfit(setting: Setting, machine: Machine, allowed: Collection[str], window_
     if not setting.since <= machine.version <= setting.until:
         return f"PostgreSQL {machine.version} does not have it, or has another default"
     if setting.window_s > window_s:
-        return short_window(setting.window_s, window_s)
+        return f"its effect takes windows of {setting.window_s:g} s, and these are {window_s:g} s"
     if quick and not setting.quick and setting.name not in allowed:
         return "the quick form leaves it out"
     return ""
-
-
-def short_window(needed_s: float, window_s: float) -> str:
-    """Why a setting is not tried: no trial is long enough to show its effect."""
-    return f"its effect takes windows of {needed_s:g} s, and these are {window_s:g} s"
 
 
 def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:

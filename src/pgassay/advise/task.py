@@ -12,15 +12,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import log
+from math import inf, log
 from typing import Any, Protocol
 
 from pgassay.advise.budget import Amounts
-from pgassay.advise.elimination import Compared
 from pgassay.advise.knowledge import OF_THE_HOST, factor_name
 from pgassay.advise.smoothing import Gains, Holding, LimitChance, Slacks
 from pgassay.advise.space import Configuration, Limits, Space, objections
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Verdict
 from pgassay.record.values import TrialRecord
 from pgassay.report.formatting import counted
 from pgassay.report.section import Folded, Table
@@ -258,6 +259,23 @@ class PointTrials:
     failed: Mapping[Configuration, str] = field(default_factory=dict)
     costs: Sequence[str] = ()
     """Those of the responses that are costs of a transaction and no objectives; they decide nothing."""
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A configuration against the baseline of its study."""
+
+    effect: Effect
+    verdict: Verdict
+    costs: tuple[str, ...] = ()
+    """Costs of a transaction that surely moved, in words, the largest first; none where none is known."""
+
+
+def inverted(found: Compared) -> tuple[float, float, float]:
+    """Estimate and interval of the other way round: of the baseline against the treatment."""
+    effect = found.effect
+    low, high = (1 / end if 0 < end < inf else other for end, other in ((effect.high, 0.0), (effect.low, inf)))
+    return (1 / effect.estimate if effect.estimate > 0 else float("nan")), low, high
 
 
 class Laboratory(Protocol):

@@ -10,15 +10,14 @@ from math import exp, isfinite
 from typing import Any
 
 from pgassay.advise.budget import REFERENCES, blocks_of
-from pgassay.advise.elimination import Compared, Line, inverted, shown_to_help
 from pgassay.advise.folder import LINES_FILE
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
-from pgassay.advise.lines import Level
+from pgassay.advise.proof import Level, Line, shown_to_help
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.task import Task, refused_sentences, refused_values
+from pgassay.advise.task import Compared, Task, inverted, refused_sentences, refused_values
 from pgassay.advise.walk import Advice
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind

@@ -12,12 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from math import log
 
-from pgassay.advise import budget, front, lines, screening, screenings
-from pgassay.advise.elimination import Compared, Line
+from pgassay.advise import budget, front, proof, screening, screenings
 from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
-from pgassay.advise.lines import Level
-from pgassay.advise.proof import CONFIRMATION, Outdone, Proved, answered, proved
+from pgassay.advise.proof import CONFIRMATION, Level, Line, Outdone, Proved, answered, proved
 from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.search import searched
 from pgassay.advise.smoothing import (
@@ -35,6 +33,7 @@ from pgassay.advise.smoothing import (
 )
 from pgassay.advise.space import Configuration, Space, differing
 from pgassay.advise.task import (
+    Compared,
     Failure,
     Laboratory,
     Noted,
@@ -138,7 +137,7 @@ class _Search:
     def trimmed(self, found: Configuration, shown: Sequence[str]) -> Configuration:
         """Without lines that are not worth their proof; those that are `shown` to help stay."""
         task = self.task
-        least = lines.IDLE * log(1 + task.margin)
+        least = proof.IDLE * log(1 + task.margin)
         keeps = partial(self.constraints.as_safe, other=found)
         most = task.amounts.least.lines_max
         return trimmed(self.process, found, task.limits, self.measured, least, most, keep=shown, keeps=keeps)
@@ -196,42 +195,42 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
         return nothing
     best, gain = _finalist(task, [*found.candidates.items()], laboratory)
     whole = best = _whole(task, best, screened, found.measured, constraints)
-    best = found.trimmed(best, [*lines.shown(task, best, screened), *lines.contested(task, best, screened)])
+    best = found.trimmed(best, [*proof.shown(task, best, screened), *proof.contested(task, best, screened)])
     gain = gain if process is None else process.gains(best)[0]
     if best == start:
         return nothing
-    tried, lines_s = lines.in_and_out(task, best, screened, laboratory, tell, noted)
+    tried, lines_s = proof.in_and_out(task, best, screened, laboratory, tell, noted)
     levels = [
         each
         if constraints.as_safe(best.with_values({each.name: each.taken}), best)
         else replace(each, taken=each.chosen)
-        for each in lines.levels_of(task, best, screened, tried)
+        for each in proof.levels_of(task, best, screened, tried)
     ]
-    earned, why = lines.earned(task, best, screened, tried, levels)
+    earned, why = proof.earned(task, best, screened, tried, levels)
     left = budget.spent(task.amounts, lines_s + found.over_s)
     given_s = left.confirmation_s + left.lines_s
     if earned == start:
         against = laboratory.study(WHOLE, best, [start], task.seed + 2, given_s)
-        proof, outdone = Proved((), None, {}, against.get(start), WHOLE), None
+        proven, outdone = Proved((), None, {}, against.get(start), WHOLE), None
     else:
         gain = gain if process is None else process.gains(earned)[0]
         candidate = proved(task, earned, why, laboratory, tell, given_s)
         trial_s = task.trial_s([each.name for each in found.space.dimensions])
         given_s += budget.unsearched_s(task.amounts, found.space.size, trial_s)
-        proof, outdone = answered(task, candidate, laboratory, tell, given_s)
-    known = {each.name for each in levels} | {each.name for each in proof.lines}
+        proven, outdone = answered(task, candidate, laboratory, tell, given_s)
+    known = {each.name for each in levels} | {each.name for each in proven.lines}
     return replace(
         nothing,
-        lines=(*proof.lines, *lines.unearned(best, earned, start, tried, known)),
+        lines=(*proven.lines, *proof.unearned(best, earned, start, tried, known)),
         best=best,
         searched=gain,
-        chosen=proof.chosen,
-        recommended=proof.final,
-        proof=proof.proof,
+        chosen=proven.chosen,
+        recommended=proven.final,
+        proof=proven.proof,
         idle=whole.changes_from(best),
         in_and_out=tried,
-        study=proof.study,
-        kept=laboratory.kept(proof.study) if proof.proof else (),
+        study=proven.study,
+        kept=laboratory.kept(proven.study) if proven.proof else (),
         levels=tuple(levels),
         outdone=outdone,
     )
@@ -248,11 +247,11 @@ def _whole(
 
     Where something failed on the way, only what was seen to work.
     """
-    found = lines.completed(task, best, screened)
+    found = proof.completed(task, best, screened)
     if not constraints.as_safe(found, best):
         found = best
         for each in screened:
-            more = lines.completed(task, found, [each])
+            more = proof.completed(task, found, [each])
             found = more if constraints.as_safe(more, best) else found
     failed = any(None in gains for gains in measured.values())
     return best if failed and (found not in measured or None in measured[found]) else found

@@ -3,7 +3,7 @@
 They come by pg_basebackup over the connection, or from a base backup or a stopped server's directory (read only, never
 started in place). Links out of the
 directory (tablespaces, WAL) become directories in their place, so that a copy of it is a copy of all, and no server of
-ours writes through a link. What recovery and our private server need is `postgres.adoption`'s business; here it is only
+ours writes through a link. What recovery and our private server need is `postgres.copied`'s business; here it is only
 checked that it could.
 
 What that will cost is said before: bytes, and room here.
@@ -20,7 +20,7 @@ from pgassay import copying
 from pgassay.capture.dump import CONNECTS, connection_words, ticket
 from pgassay.capture.errors import CaptureError, hint_for
 from pgassay.files import Directory
-from pgassay.postgres import adoption, copied
+from pgassay.postgres import copied
 from pgassay.postgres.copied import Control
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
@@ -151,12 +151,12 @@ def fetch(
     _make_whole(target)
     if request.kind != BASEBACKUP:
         verify(target, found)
-    about = adoption.examine(programs, target)
+    about = copied.examine(programs, target)
     return Fetched(copying.size_bytes(target), monotonic() - began, about)
 
 
-def _programs(found: LocalInstallation) -> adoption.Programs:
-    return adoption.Programs(found.bindir, found.version, found.runner, found.account)
+def _programs(found: LocalInstallation) -> copied.Programs:
+    return copied.Programs(found.bindir, found.version, found.runner, found.account)
 
 
 def command(program: Path, parameters: Mapping[str, str], target: Path, checkpoint: str) -> list[str]:
@@ -192,12 +192,12 @@ def _said(text: str, program: str) -> str:
 def check(request: FilesRequest, found: LocalInstallation) -> None:
     """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
     if request.directory is not None:
-        adoption.examine(_programs(found), request.directory, links=True)
+        copied.examine(_programs(found), request.directory, links=True)
 
 
-def _copy(source: Path, target: Path, programs: adoption.Programs) -> None:
+def _copy(source: Path, target: Path, programs: copied.Programs) -> None:
     """Of a directory that nothing writes to; raises `ClusterError` where something does."""
-    adoption.examine(programs, source, links=True)
+    copied.examine(programs, source, links=True)
     before = copied.identity(source)
     source = source.resolve()
     with ExitStack() as opened:

@@ -58,8 +58,7 @@ LISTED: Mapping[str, Mapping[str, str]] = {
 
 COMMANDS: Mapping[str, str] = {
     **{name: summary for group in LISTED.values() for name, summary in group.items()},
-    "completion": "print a script that completes commands, studies, factors and runs in your shell",
-    "man": "print or write manual pages",
+    "completion": "print a script that completes commands, studies and runs in your shell",
 }
 """All commands; those that are typed once, for a shell or a package, are not listed."""
 

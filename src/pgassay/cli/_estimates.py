@@ -11,6 +11,7 @@ import argparse
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,31 +25,10 @@ if TYPE_CHECKING:  # A command's options must be known without numpy.
     from pgassay.compressibility import Estimate, RelaidTable, Weighed
     from pgassay.flash import Outcome, Simulation
     from pgassay.flash.prediction import Prediction
-    from pgassay.lab.prediction import Figure, Predicted
+    from pgassay.lab.prediction import Predicted
 
 FORMAT = 1
 """Of the JSON."""
-
-
-def add_actions(actions: "argparse._SubParsersAction[Any]") -> None:
-    for name, summary, add, do in (
-        ("simulate", "simulate what a load becomes inside a drive", _add_simulate, simulate),
-        (
-            "predict",
-            "simulate a run's load on drives of any size: write amplification, space, life",
-            _add_predict,
-            predict,
-        ),
-        (
-            "compressibility",
-            "estimate what a compressing drive would store of an existing cluster",
-            _add_compressibility,
-            compressibility,
-        ),
-    ):
-        parser = actions.add_parser(name, help=summary)
-        add(parser)
-        parser.set_defaults(do=do)
 
 
 _NOTHING_COMPRESSED = (
@@ -71,17 +51,17 @@ _SHORTCUTS = {
 }
 
 
-def _add_simulate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="a description in TOML")
+def add_simulate(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(do=simulate)
+    add = parser.add_argument
+    add("file", nargs="?", type=Path, metavar="FILE", help="a description in TOML")
     for option, (key, value, text) in _SHORTCUTS.items():
-        parser.add_argument(f"--{option}", dest=key, metavar=value, help=text)
-    parser.add_argument("--timing", action="store_true", help="also simulate latencies, with the usual service times")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the description")
-    parser.add_argument(
-        "--sweep", action="append", default=[], metavar="KEY=A,B,…", help="every combination of these levels"
-    )
-    parser.add_argument("--jobs", type=whole(1), metavar="N", help="drives simulated at once (default: one a core)")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+        add(f"--{option}", dest=key, metavar=value, help=text)
+    add("--timing", action="store_true", help="also simulate latencies, with the usual service times")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", help="any key of the description")
+    add("--sweep", action="append", default=[], metavar="KEY=A,B,…", help="every combination of these levels")
+    add("--jobs", type=whole(1), metavar="N", help="drives simulated at once (default: one a core)")
+    add("--json", action="store_true", help="print everything as JSON")
 
 
 def simulate(arguments: argparse.Namespace) -> int:
@@ -245,22 +225,20 @@ _LINEAR = (
 )
 
 
-def _add_predict(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "runs", metavar="RUN", type=Path, nargs="+", help="runs on emulated drives that were aged, at several scales"
-    )
-    parser.add_argument("--data", metavar="SIZE", required=True, help="data of the baseline there: 740GB")
-    parser.add_argument("--capacity", metavar="SIZE", required=True, help="of the drive: 3.2TB")
-    parser.add_argument(
+def add_predict(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(do=predict)
+    add = parser.add_argument
+    add("runs", metavar="RUN", type=Path, nargs="+", help="runs on emulated drives that were aged, at several scales")
+    add("--data", metavar="SIZE", required=True, help="data of the baseline there: 740GB")
+    add("--capacity", metavar="SIZE", required=True, help="of the drive: 3.2TB")
+    add(
         "--over-provisioning", metavar="SHARE,…", default="7%", help="spare flash of the drive (default: 7%%): 7%%,28%%"
     )
-    parser.add_argument(
-        "--superblock", metavar="SIZE", help="what it erases at once (default: a thousandth of it): 1GB"
-    )
-    parser.add_argument("--live-share", metavar="SHARE", help="fill the drive up to this with cold data: 95%%")
-    parser.add_argument("--wal", metavar="SIZE", help="what WAL takes there (default: the share recorded)")
-    parser.add_argument("--writes-per-day", metavar="SIZE", help="what the host writes (default: one drive write)")
-    parser.add_argument("--simulated", metavar="SIZE", help="how much of a larger drive is simulated (default: 1GB)")
+    add("--superblock", metavar="SIZE", help="what it erases at once (default: a thousandth of it): 1GB")
+    add("--live-share", metavar="SHARE", help="fill the drive up to this with cold data: 95%%")
+    add("--wal", metavar="SIZE", help="what WAL takes there (default: the share recorded)")
+    add("--writes-per-day", metavar="SIZE", help="what the host writes (default: one drive write)")
+    add("--simulated", metavar="SIZE", help="how much of a larger drive is simulated (default: 1GB)")
     add_options(parser, "--json")
 
 
@@ -351,8 +329,8 @@ def _predicted(each: "Predicted", daily: int) -> dict[str, Any]:
     return {
         **each.place._asdict(),
         "kind": each.kind,
-        "physical_bytes": _figure(each.physical),
-        "compression_ratio": _figure(each.compression),
+        "physical_bytes": asdict(each.physical),
+        "compression_ratio": asdict(each.compression),
         "drives": [
             {
                 "capacity_bytes": drive.target.capacity_bytes,
@@ -381,34 +359,28 @@ def _predicted(each: "Predicted", daily: int) -> dict[str, Any]:
     }
 
 
-def _figure(figure: "Figure") -> dict[str, Any]:
-    return {"value": figure.value, "interval": figure.interval, "basis": figure.basis}
-
-
 _CONFIDENCE = 1.96
 _KINDS = ("table", "index", "TOAST", "sequence", "catalogue", "unnamed", "WAL", "WAL, recycled", "other")
 _WORDS = {"table": "tables", "index": "indexes", "sequence": "sequences", "catalogue": "system catalogues"}
 
 
-def _add_compressibility(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "cluster", metavar="DIR|DSN", help="a data directory, or a connection string of a server on this machine"
-    )
-    parser.add_argument(
-        "--codec", default="zstd-1", metavar="A,B,…", help="zstd-1 (default), zstd-N, deflate-1, deflate-6, lz4, none"
-    )
-    parser.add_argument(
+def add_compressibility(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(do=compressibility)
+    add = parser.add_argument
+    add("cluster", metavar="DIR|DSN", help="a data directory, or a connection string of a server on this machine")
+    add("--codec", default="zstd-1", metavar="A,B,…", help="zstd-1 (default), zstd-N, deflate-1, deflate-6, lz4, none")
+    add(
         "--granularity",
         default="1B,512B",
         metavar="A,B,…",
         help="what sizes are rounded up to: 1B is packed, 4kB saves zeros only (default: 1B,512B)",
     )
-    parser.add_argument("--fillfactor", default="75", metavar="A,B,…", help="what tables would then cost (default: 75)")
-    parser.add_argument("--sample", default="1GB", metavar="SIZE", help="how much is read at most (default: 1GB)")
-    parser.add_argument("--whole", action="store_true", help="read everything")
-    parser.add_argument("--jobs", type=whole(1), metavar="N", help="threads (default: one a core)")
-    parser.add_argument("--top", type=whole(0), default=20, metavar="N", help="relations listed, largest first")
-    parser.add_argument("--json", action="store_true", help="print everything, every relation, as JSON")
+    add("--fillfactor", default="75", metavar="A,B,…", help="what tables would then cost (default: 75)")
+    add("--sample", default="1GB", metavar="SIZE", help="how much is read at most (default: 1GB)")
+    add("--whole", action="store_true", help="read everything")
+    add("--jobs", type=whole(1), metavar="N", help="threads (default: one a core)")
+    add("--top", type=whole(0), default=20, metavar="N", help="relations listed, largest first")
+    add("--json", action="store_true", help="print everything, every relation, as JSON")
 
 
 def compressibility(arguments: argparse.Namespace) -> int:

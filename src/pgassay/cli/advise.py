@@ -45,54 +45,39 @@ QUICK_MARGIN, MARGIN = "10%", "5%"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "capture", nargs="?", type=Path, metavar="CAPTURE", help="the load, data and settings of a server, by capture"
-    )
+    add = parser.add_argument
+    add("capture", nargs="?", type=Path, metavar="CAPTURE", help="the load, data and settings of a server, by capture")
     add_load_options(parser)
-    parser.add_argument(
+    add(
         "--for",
         dest="objective",
         default="tps",
         metavar="RESPONSES",
         help="what is to become better (default: tps); two or three give points to choose from",
     )
-    parser.add_argument(
-        "--keep", action="append", default=[], metavar="COND", help='must hold: "latency_p99_ms < 10 ms"'
-    )
-    parser.add_argument(
-        "--budget", type=timed, metavar="TIME", help=f"for all of it (default: {BUDGET}; quick: {QUICK_BUDGET})"
-    )
-    parser.add_argument(
-        "--quick", action="store_true", help="short trials, the settings that act in seconds: 20 minutes"
-    )
-    parser.add_argument("--from", dest="start", type=Path, metavar="FILE", help="start from this postgresql.conf")
-    parser.add_argument(
+    add("--keep", action="append", default=[], metavar="COND", help='must hold: "latency_p99_ms < 10 ms"')
+    add("--budget", type=timed, metavar="TIME", help=f"for all of it (default: {BUDGET}; quick: {QUICK_BUDGET})")
+    add("--quick", action="store_true", help="short trials, the settings that act in seconds: 20 minutes")
+    add("--from", dest="start", type=Path, metavar="FILE", help="start from this postgresql.conf")
+    add(
         "--set",
         action="append",
         default=[],
         metavar="NAME=VALUE",
         help="start with this setting; a factor such as drive.data is held in every trial",
     )
-    parser.add_argument("--space", type=Path, metavar="FILE", help="the settings to try, with their levels (TOML)")
-    parser.add_argument("--only", default="", metavar="NAMES", help="try only these settings")
-    parser.add_argument("--allow", default="", metavar="NAMES", help="try these although they trade durability")
-    parser.add_argument(
-        "--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)"
-    )
-    parser.add_argument(
-        "--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)"
-    )
-    parser.add_argument(
-        "--seed", type=whole(0), metavar="N", help="seed of the search and the trials (default: random)"
-    )
-    parser.add_argument(
-        "--resume", type=Path, metavar="RUN", help="go on with an advice that was cut short, or show it"
-    )
+    add("--space", type=Path, metavar="FILE", help="the settings to try, with their levels (TOML)")
+    add("--only", default="", metavar="NAMES", help="try only these settings")
+    add("--allow", default="", metavar="NAMES", help="try these although they trade durability")
+    add("--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)")
+    add("--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)")
+    add("--seed", type=whole(0), metavar="N", help="seed of the search and the trials (default: random)")
+    add("--resume", type=Path, metavar="RUN", help="go on with an advice that was cut short, or show it")
     add_options(parser, "--pg-bindir", "--data-dir")
     add_owned_option(parser)
-    parser.add_argument("--out", type=Path, metavar="RUN", help="the folder to make (default: runs/advise-UTC)")
+    add("--out", type=Path, metavar="RUN", help="the folder to make (default: runs/advise-UTC)")
     add_options(parser, "--allow-busy", "--allow-volatile")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
+    add("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
     parser.set_defaults(discard_snapshots=False, snapshots_in=None)
     add_build_options(parser)
     _trust.add_trust_option(parser)

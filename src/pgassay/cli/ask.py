@@ -40,14 +40,15 @@ Answers = Mapping[str, "Examined"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("capture", type=Path, metavar="CAPTURE", help="a directory that pgassay capture made")
-    parser.add_argument(
+    add = parser.add_argument
+    add("capture", type=Path, metavar="CAPTURE", help="a directory that pgassay capture made")
+    add(
         "levels_given",
         nargs="*",
         metavar="NAME=A,B",
         help="levels to compare, the baseline first; a setting needs no prefix (work_mem=4MB,64MB)",
     )
-    parser.add_argument(
+    add(
         "--index",
         "--change",
         dest="changes",
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SQL",
         help="a change of the schema, against none: CREATE INDEX ON orders (customer_id)",
     )
-    parser.add_argument(
+    add(
         "--version",
         dest="versions",
         action="append",
@@ -64,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="V,V",
         help="versions of PostgreSQL, against the server's own: 17",
     )
-    parser.add_argument(
+    add(
         "--build",
         dest="builds",
         action="append",
@@ -73,19 +74,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="builds of PostgreSQL, the baseline first; one alone against the server's version: git:DIR@COMMIT, a"
         " directory, tarball:FILE",
     )
-    parser.add_argument(
+    add(
         "--replay",
         action="store_true",
         help="play the captured log itself, in its own time, in place of scripts (capture --log FILE --with-literals)",
     )
-    parser.add_argument(
+    add(
         "--pace",
         choices=("full", "source", "busiest"),  # as in capture.question, which would import what parsing need not
         default="full",
         help="how fast scripts are played: as fast as they go (default), at the source's mean rate, or at that of its"
         " busiest minute (capture --log FILE)",
     )
-    parser.add_argument(
+    add(
         "--objective",
         metavar="RESPONSE",
         help="what decides (default: tps; latency_ms with --replay, --pace source and --pace busiest)",

@@ -6,31 +6,30 @@ effect. Called again with the same `--out` it goes on where it was cut short.
 
 import argparse
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pgassay.cli.parser import whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
-from pgassay.cli.track import TREES, add_commit_options, quiet_watch, require_own_options, study_of, subject_of, teller
+from pgassay.cli.track import TREES, add_commit_options, require_own_options, study_of, subject_of, teller
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--good", required=True, metavar="REF", help="a commit or tag before the change")
-    parser.add_argument("--bad", required=True, metavar="REF", help="one after it")
-    parser.add_argument(
-        "--first", type=whole(5), default=30, metavar="N", help="blocks of good against bad at most (default: 30)"
-    )
-    parser.add_argument("--most", type=whole(5), default=300, metavar="N", help="blocks in all at most (default: 300)")
+    add = parser.add_argument
+    add("--good", required=True, metavar="REF", help="a commit or tag before the change")
+    add("--bad", required=True, metavar="REF", help="one after it")
+    add("--first", type=whole(5), default=30, metavar="N", help="blocks of good against bad at most (default: 30)")
+    add("--most", type=whole(5), default=300, metavar="N", help="blocks in all at most (default: 300)")
     add_commit_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.host.accounts import choose
     from pgassay.host.runner import LocalRunner
-    from pgassay.lab import bisection as answers
-    from pgassay.lab.bisection import BISECTIONS, Bisection, Limits, Question
-    from pgassay.lab.commits import CommitBlocks, least_of
+    from pgassay.lab.commits import ANSWER, BISECTIONS, Bisection, CommitBlocks, Limits, Question, least_of
+    from pgassay.lab.runner import Watcher
     from pgassay.postgres.builds.commits import between
     from pgassay.record.directory import unused_path
     from pgassay.record.disk import RealDisk, keep_file
@@ -62,13 +61,15 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         with BISECTIONS.opened(disk, out, asked) as question:
             options, command = bench_options(arguments), ("pgassay", "bisect")
-            source = CommitBlocks(written, question.subject, out / TREES, runner, options, quiet_watch, command)
+            source = CommitBlocks(
+                written, question.subject, out / TREES, runner, options, lambda study: nullcontext(Watcher()), command
+            )
             limits = Limits(arguments.first, arguments.most, least_of(written.study))
             found = Bisection(question.commits, source, out, disk, limits, tell).run()
-            plain = to_json(answers.plain(found))
-            keep_file(disk, out / answers.ANSWER, f"{plain}\n".encode())
+            plain = to_json(found.plain())
+            keep_file(disk, out / ANSWER, f"{plain}\n".encode())
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; go on with the same command and --out {out}", file=sys.stderr)
         return INTERRUPTED
-    print(plain if arguments.json else answers.headline(found) if arguments.quiet else answers.text(found))
+    print(plain if arguments.json else found.headline() if arguments.quiet else found.text())
     return SUCCESS

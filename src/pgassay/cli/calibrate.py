@@ -23,34 +23,37 @@ from pgassay.errors import PgassayError, UsageError
 from pgassay.record.calibrations import STUDY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pgassay.lab.run import Prepared
-    from pgassay.lab.workbench import BenchOptions
+    from pgassay.lab.workbench import BenchOptions, Workbench
     from pgassay.record.calibrations import Calibration
     from pgassay.record.directory import RunDirectory
+
+    Opened = Callable[[Workbench], tuple[Prepared, RunDirectory]]
 
 BLOCKS_MAX = 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     add_load_options(parser)
-    parser.add_argument("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
-    parser.add_argument(
-        "--budget", type=timed, default="15min", metavar="TIME", help="time for all of it (default: 15min)"
-    )
-    parser.add_argument("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
-    parser.add_argument("--runs", type=whole(0), default=2, metavar="N", help="runs after each restart (default: 2)")
-    parser.add_argument("--blocks", type=whole(0), default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
+    add("--warmup", dest="load_warmup", metavar="TIME", help="warm-up before each run (default: 3s)")
+    add("--budget", type=timed, default="15min", metavar="TIME", help="time for all of it (default: 15min)")
+    add("--clusters", type=whole(0), default=3, metavar="N", help="initdb this many times (default: 3)")
+    add("--runs", type=whole(0), default=2, metavar="N", help="runs after each restart (default: 2)")
+    add("--blocks", type=whole(0), default=BLOCKS_MAX, metavar="N", help="restart each at most N times")
     add_options(parser, "--seed", "--pg-bindir", "--data-dir")
-    parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make")
-    parser.add_argument("--show", type=Path, metavar="RUN", help="print what a calibration found; run nothing")
+    add("--out", type=Path, metavar="RUN", help="the run directory to make")
+    add("--show", type=Path, metavar="RUN", help="print what a calibration found; run nothing")
     add_options(parser, "--allow-busy", "--allow-volatile")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+    add("--json", action="store_true", help="print the result as JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.host.capacity import measure
     from pgassay.lab.arms import resolve
-    from pgassay.lab.calibration import SEQUENTIAL_SHARE, CalibrationBench, document_of
+    from pgassay.lab.calibration import SEQUENTIAL_SHARE, document_of
     from pgassay.lab.places import default_directory
     from pgassay.lab.run import WrittenStudy, begin, prepare
     from pgassay.lab.workbench import BenchOptions
@@ -77,54 +80,62 @@ def run(arguments: argparse.Namespace) -> int:
         allow_volatile=arguments.allow_volatile,
         allow_busy=arguments.allow_busy,
     )
-    with CalibrationBench(options) as bench:
+
+    def begun(bench: "Workbench") -> "tuple[Prepared, RunDirectory]":
         environment = bench.environment()
         study = parse(STUDY, document, environment.catalogue)
         prepared = prepare(resolve(study, environment), bench)
         today = f"{datetime.now(UTC):%Y-%m-%d}"
         capacities: dict[str, str | float] = {"measured_utc": today, **measure(prepared.checked.mount.path)}
         written = WrittenStudy(study, document, seed, {})
-        directory = begin(prepared, written, path, ("pgassay", *sys.argv[1:]), capacities)
-        status = _conduct(prepared, directory, quiet=arguments.json)
-    return _end(status, path, options, as_json=arguments.json)
+        return prepared, begin(prepared, written, path, ("pgassay", *sys.argv[1:]), capacities)
+
+    return _conduct(path, options, begun, as_json=arguments.json)
 
 
 def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
     """The rest of a calibration that was cut short, on the same clusters."""
-    from pgassay.lab.calibration import CalibrationBench
     from pgassay.lab.run import mark_resumed, reopen
     from pgassay.record import calibrations
     from pgassay.record.disk import RealDisk
 
-    status, found = SUCCESS, calibrations.read_beside_run(RealDisk(), arguments.run)
-    if found is None or not found.pending:
-        with CalibrationBench(options) as bench:
-            reopened = reopen(arguments.run, bench)
-            mark_resumed(reopened)
-            status = _conduct(reopened.prepared, reopened.run, quiet=arguments.json)
-    return _end(status, arguments.run, options, as_json=arguments.json)
+    def reopened(bench: "Workbench") -> "tuple[Prepared, RunDirectory]":
+        found = reopen(arguments.run, bench)
+        mark_resumed(found)
+        return found.prepared, found.run
+
+    kept = calibrations.read_beside_run(RealDisk(), arguments.run)
+    in_turns = kept is not None and kept.pending
+    return _conduct(arguments.run, options, None if in_turns else reopened, as_json=arguments.json)
 
 
-def _conduct(prepared: "Prepared", run: "RunDirectory", *, quiet: bool) -> int:
-    """Run one server after the other to the end and keep what it found; returns the exit status."""
+def _conduct(path: Path, options: "BenchOptions", opened: "Opened | None", *, as_json: bool) -> int:
+    """One server after the other, unless that is done (None), then servers in turns; returns the exit status."""
     from pgassay.cli.progress import watcher_for
-    from pgassay.lab.calibration import conduct
+    from pgassay.lab.calibration import CalibrationBench, conduct, discard_clusters
     from pgassay.lab.machine import setting_of
     from pgassay.record.calibrations import WAYS
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
-    for remark in prepared.remarks:
-        warn(remark.warning)
-    resolved = prepared.resolved
-    with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
-        try:
-            conduct(resolved, run, watcher)
-        except KeyboardInterrupt:
-            _tell_calibration_interrupted(run.path)
-            return INTERRUPTED
-    setting = setting_of(resolved.arms[0], prepared.checked.mount)
-    _keep(replace(CalibrationFindings(Run.open(run.path)).calibration(setting), pending=WAYS), run.path)
+    try:
+        if opened is not None:
+            with CalibrationBench(options) as bench:
+                prepared, run = opened(bench)
+                resolved = prepared.resolved
+                for remark in prepared.remarks:
+                    warn(remark.warning)
+                with watcher_for(resolved.study, sys.stderr, quiet=as_json) as watcher:
+                    conduct(resolved, run, watcher)
+                setting = setting_of(resolved.arms[0], prepared.checked.mount)
+                _keep(replace(CalibrationFindings(Run.open(path)).calibration(setting), pending=WAYS), path)
+        take_turns(path, options, quiet=as_json)
+    except KeyboardInterrupt:
+        print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
+        print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
+        return INTERRUPTED
+    discard_clusters(options)
+    _show(path, as_json=as_json)
     return SUCCESS
 
 
@@ -139,8 +150,8 @@ def _keep(found: "Calibration", path: Path) -> None:
         calibrations.remember(RealDisk(), user_file(), found)
 
 
-def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> int:
-    """Measure every way of taking turns that is pending, each kept as soon as it is known; returns the exit status."""
+def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> None:
+    """Measure every way of taking turns that is pending, each kept as soon as it is known."""
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import play_turns
     from pgassay.record import calibrations
@@ -154,26 +165,11 @@ def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> int:
         way, *rest = kept.pending
         try:
             play_turns(Run.open(path), way, options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
-        except KeyboardInterrupt:
-            _tell_calibration_interrupted(path)
-            return INTERRUPTED
         except PgassayError as error:
             refused[way] = error.message
         found = CalibrationFindings(Run.open(path)).calibration(kept.setting)
         kept = replace(found, refused=refused, pending=tuple(rest))
         _keep(kept, path)
-    return SUCCESS
-
-
-def _end(status: int, path: Path, options: "BenchOptions", *, as_json: bool) -> int:
-    from pgassay.lab.calibration import discard_clusters
-
-    if status == SUCCESS:
-        status = take_turns(path, options, quiet=as_json)
-    if status == SUCCESS:
-        discard_clusters(options)
-        _show(path, as_json=as_json)
-    return status
 
 
 def _show(path: Path, *, as_json: bool) -> None:
@@ -191,8 +187,3 @@ def _show(path: Path, *, as_json: bool) -> None:
         return
     print(calibration.render(found))
     print(f"record: {run.path}")
-
-
-def _tell_calibration_interrupted(path: Path) -> None:
-    print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
-    print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)

@@ -43,10 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--log-format", metavar="NAME", help="what the log is wrapped in (default: its first lines tell it)")
     add(
-        "--pg-bindir",
-        type=Path,
-        metavar="DIR",
-        help="where pg_dump or pg_basebackup is (default: the first that fits)",
+        "--pg-bindir", type=Path, metavar="DIR", help="where pg_dump or pg_basebackup is (default: the first that fits)"
     )
     add(
         "-n",

@@ -33,9 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_load_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
+    add = parser.add_argument
+    add("--load", default="pgbench", metavar="DRIVER", help="the load (default: pgbench)")
     for short, long, option in PGBENCH:
-        parser.add_argument(
+        add(
             short,
             long,
             dest=f"load_{option}",
@@ -43,7 +44,7 @@ def add_load_options(parser: argparse.ArgumentParser) -> None:
             action="append" if option == "variables" else "store",
             help=f"load.{option}, as for pgbench",
         )
-    parser.add_argument("--init", dest="load_init", metavar="FILE", help="load.init: your own schema and data")
+    add("--init", dest="load_init", metavar="FILE", help="load.init: your own schema and data")
     script = parser.add_mutually_exclusive_group()
     script.add_argument("-S", "--select-only", action="store_true", help="the script select-only")
     script.add_argument("-N", "--skip-some-updates", action="store_true", help="the script simple-update (default)")

@@ -30,11 +30,7 @@ COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Se
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data-dir", type=Path, metavar="DIR", help="where the clusters would live")
-    parser.add_argument(
-        "--repair",
-        action="store_true",
-        help="put back or remove what a killed pgassay left",
-    )
+    parser.add_argument("--repair", action="store_true", help="put back or remove what a killed pgassay left")
     add_options(parser, "--strict", "--strict-from", "--json")
 
 

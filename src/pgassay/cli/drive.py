@@ -99,18 +99,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     prepare.add_argument("--no-discard", dest="discard", action="store_false", help="do not discard its contents first")
     prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
     prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
-    prepare.add_argument(
-        "--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N",
-        help=f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}",
-    )  # fmt: skip
+    most = f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}"
+    prepare.add_argument("--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N", help=most)
     proof = actions.add_parser("prove", help="prove the counters of the drive under a directory that is in use")
     proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
     for each in (prepare, proof):
         each.set_defaults(do=_prepare_or_prove)
-        each.add_argument(
-            "--proof", default="8GB", metavar="SIZE",
-            help="zeros, and random data, written to prove counters; default: 8GB",
-        )  # fmt: skip
+        written = "zeros, and random data, written to prove counters; default: 8GB"
+        each.add_argument("--proof", default="8GB", metavar="SIZE", help=written)
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         add_options(each, "--json")
@@ -119,7 +115,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_cut_arguments(power)
     power.set_defaults(do=cut)
-    _estimates.add_actions(actions)
+    _estimates.add_simulate(actions.add_parser("simulate", help="simulate what a load becomes inside a drive"))
+    predicted = "simulate a run's load on drives of any size: write amplification, space, life"
+    _estimates.add_predict(actions.add_parser("predict", help=predicted))
+    stored = "estimate what a compressing drive would store of an existing cluster"
+    _estimates.add_compressibility(actions.add_parser("compressibility", help=stored))
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -306,9 +306,12 @@ def _used(kept: "StoredSnapshot") -> datetime:
 def add_cut_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     parser.add_argument(
-        "--cuts", type=whole(1), default=200, metavar="N",
+        "--cuts",
+        type=whole(1),
+        default=200,
+        metavar="N",
         help=f"cuts of each treatment in {BLOCKS} blocks (default: 200)",
-    )  # fmt: skip
+    )
     add_size_options(parser)
     add_study_options(parser)
     add_bench_options(parser)

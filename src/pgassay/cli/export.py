@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
+    add = parser.add_argument
+    add("run", metavar="RUN", type=Path, help="a run directory")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--csv", action="store_true", help="a row a trial, with a header (the default); COPY takes it")
     form.add_argument("--json", action="store_true", help="an array with an object a trial")
@@ -38,13 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument(
         "--capsule", type=Path, metavar="FILE", help="write the whole run there: record, study, scripts, report"
     )
-    parser.add_argument(
+    add(
         "--with-data",
         action="store_true",
         help="pack files with your rows into the capsule, too: dumps, logs, the measured servers' logs",
     )
-    parser.add_argument("-n", "--dry-run", action="store_true", help="list what the capsule would have; write nothing")
-    parser.add_argument("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
+    add("-n", "--dry-run", action="store_true", help="list what the capsule would have; write nothing")
+    add("--out", type=Path, metavar="FILE", help="write to a file instead of standard output")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -45,32 +45,28 @@ def _add_certificates_option(parser: argparse._ActionsContainer) -> None:
 
 def add_fleet_options(parser: argparse._ActionsContainer) -> None:
     """Where blocks run, when not on this machine."""
-    parser.add_argument("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
-    parser.add_argument("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
+    add = parser.add_argument
+    add("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
+    add("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
     _add_certificates_option(parser)
-    parser.add_argument(
-        "--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late"
-    )
-    parser.add_argument("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
-    parser.add_argument(
-        "--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out"
-    )
+    add("--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late")
+    add("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
+    add("--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out")
 
 
 def add_client_options(parser: argparse._ActionsContainer, *, named: bool = True) -> None:
     """Which worker runs the load's program, unless a run has it on record (`named`), and how it is reached."""
+    add = parser.add_argument
     if named:
-        parser.add_argument(
+        add(
             "--client",
             metavar="NAME",
             help="run the load's program on this worker, or over TCP here: loopback (= load.host)",
         )
-    parser.add_argument(
+    add(
         "--scheduler", metavar="ADDRESS", help="the scheduler that the client's worker is connected to: tls://HOST:PORT"
     )
-    parser.add_argument(
-        "--client-port", type=whole(1), metavar="N", help="the server's port for the client (default: 54320)"
-    )
+    add("--client-port", type=whole(1), metavar="N", help="the server's port for the client (default: 54320)")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -46,10 +46,11 @@ budget     = "1h"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     connection = "connection string or URI of the server"
-    parser.add_argument("--from", dest="dsn", metavar="DSN", required=True, help=connection)
-    parser.add_argument("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
-    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
+    add("--from", dest="dsn", metavar="DSN", required=True, help=connection)
+    add("--out", type=Path, default=Path("study.toml"), help="file to write (default: study.toml)")
+    add("--force", action="store_true", help="overwrite the file if it is there")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pgassay.cli.parser import Action, add_options, whole
 from pgassay.cli.printing import SUCCESS
-from pgassay.postgres.builds.errors import BuildError
+from pgassay.postgres.builds.recipe import BuildError
 
 if TYPE_CHECKING:
     from pgassay.lab.places import Building

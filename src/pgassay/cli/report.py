@@ -22,14 +22,13 @@ from pgassay.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME"
-    )
+    add = parser.add_argument
+    add("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
+    add("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME")
     add_options(parser, "--disk")
-    parser.add_argument("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
-    parser.add_argument("--junit", type=Path, metavar="FILE", help="also write the thresholds as a JUnit file, for CI")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
+    add("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
+    add("--junit", type=Path, metavar="FILE", help="also write the thresholds as a JUnit file, for CI")
+    add("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
     add_weigh_option(parser)
     add_check_option(parser)
 

@@ -24,21 +24,20 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
     parser.set_defaults(**study_defaults())
-    parser.add_argument("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
-    parser.add_argument(
-        "--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing"
-    )
-    parser.add_argument(
+    add("source", metavar="FILE|RUN", type=Path, help="a capsule, or a run directory")
+    add("--with", dest="made", metavar="RUN", type=Path, help="compare this run, made already; run nothing")
+    add(
         "--file",
         action="append",
         default=[],
         metavar="NAME=PATH",
         help="use this file in the place of one that the capsule lacks: load.init=dump.sql",
     )
-    parser.add_argument("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
-    parser.add_argument("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
-    parser.add_argument("--budget", type=timed, metavar="TIME", help="another budget than the original's")
+    add("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
+    add("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
+    add("--budget", type=timed, metavar="TIME", help="another budget than the original's")
     add_options(parser, "--seed")
     add_bench_options(parser)
 
@@ -56,7 +55,17 @@ def run(arguments: argparse.Namespace) -> int:
         original = open_run(path)
         made: Path | None = arguments.made
         if made is None:
-            document = _document(original)
+            from pgassay.lab.named_files import repeatable
+            from pgassay.record.calibrations import STUDY
+            from pgassay.record.formats import IMPORTED
+
+            if original.header.study == STUDY or IMPORTED in original.host:
+                raise UsageError(
+                    f'"{original.path}" cannot be run again: pgassay did not measure a study there',
+                    "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
+                )
+            document = repeatable(original)
+            document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
             files = _files(original, document, places, folder, arguments)
             made = run_path(arguments, original.header.study)
             status = _again(original.header.study, document, files, arguments, made)
@@ -114,22 +123,6 @@ def _given(text: str) -> tuple[str, Path]:
             "write the factor, or the path in the study, and your copy of the file: --file load.init=dump.sql",
         )
     return name, here
-
-
-def _document(original: "Run") -> dict[str, Any]:
-    """The study with an order to be drawn anew; raises `UsageError` for what is none of our own measurements."""
-    from pgassay.lab.named_files import repeatable
-    from pgassay.record.calibrations import STUDY
-    from pgassay.record.formats import IMPORTED
-
-    if original.header.study == STUDY or IMPORTED in original.host:
-        raise UsageError(
-            f'"{original.path}" cannot be run again: pgassay did not measure a study there',
-            "a calibration is repeated by pgassay calibrate, other tools' results by those tools",
-        )
-    document = repeatable(original)
-    document["design"] = {key: value for key, value in document.get("design", {}).items() if key != "seed"}
-    return document
 
 
 def _again(study: str, document: dict[str, Any], files: "UserFiles", arguments: argparse.Namespace, path: Path) -> int:

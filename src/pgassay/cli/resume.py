@@ -28,18 +28,17 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's options on `parser`; whether snapshots are kept, the run itself has recorded."""
+    add = parser.add_argument
     parser.set_defaults(dry_run=False, discard_snapshots=False)
-    parser.add_argument("run", metavar="RUN", type=Path, help="a run directory")
-    parser.add_argument("--more", metavar="TIME", help="go on for this much longer, beyond the run's end too: 10min")
-    parser.add_argument("--blocks", metavar="MIN..MAX", help="go on to this many blocks, beyond the run's end too")
-    parser.add_argument("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
-    parser.add_argument("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
-    parser.add_argument(
-        "--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now"
-    )
+    add("run", metavar="RUN", type=Path, help="a run directory")
+    add("--more", metavar="TIME", help="go on for this much longer, beyond the run's end too: 10min")
+    add("--blocks", metavar="MIN..MAX", help="go on to this many blocks, beyond the run's end too")
+    add("--pg-bindir", type=Path, metavar="DIR", help="the same PostgreSQL, if it is elsewhere now")
+    add("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
+    add("--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now")
     add_owned_option(parser)
-    parser.add_argument("--allow-busy", action="store_true", help="of older records: the run began so")
-    parser.add_argument("--allow-volatile", action="store_true", help="the same")
+    add("--allow-busy", action="store_true", help="of older records: the run began so")
+    add("--allow-volatile", action="store_true", help="the same")
     add_build_options(parser)
     add_live_option(parser)
     _trust.add_trust_option(parser)

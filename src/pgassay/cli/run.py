@@ -53,11 +53,12 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
 
     What most runs give comes first; the rest is under headings of its own.
     """
+    add = parser.add_argument
     parser.set_defaults(quick=False, as_published=False, scale=None, scale_to=None)
     add_options(parser, "--set")
-    parser.add_argument("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
-    parser.add_argument("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
-    parser.add_argument("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
+    add("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
+    add("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
+    add("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
     verdicts = parser.add_argument_group("verdicts")
     add_options(verdicts, "--count", "--count-also")
     verdicts.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
@@ -286,7 +287,7 @@ def conduct(
             if hosts is None:
                 to_the_end(resolved, run, watcher)
             else:
-                from pgassay.fleet.head import conduct as over_hosts
+                from pgassay.fleet.blocks import conduct as over_hosts
 
                 over_hosts(resolved, run, watcher, hosts.executor)
         except KeyboardInterrupt:

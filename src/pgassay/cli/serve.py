@@ -30,18 +30,17 @@ RUNS = Path("runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "directory", metavar="DIR", nargs="?", type=Path, default=RUNS, help="where runs are (default: runs)"
-    )
-    parser.add_argument(
+    add = parser.add_argument
+    add("directory", metavar="DIR", nargs="?", type=Path, default=RUNS, help="where runs are (default: runs)")
+    add(
         "--port",
         type=whole(0),
         default=PORT,
         metavar="N",
         help=f"the port of 127.0.0.1, 0 for any that is free (default: {PORT})",
     )
-    parser.add_argument("--parent", type=whole(1), metavar="PID", help=argparse.SUPPRESS)
-    parser.add_argument("--json", action="store_true", help="print the address as JSON")
+    add("--parent", type=whole(1), metavar="PID", help=argparse.SUPPRESS)
+    add("--json", action="store_true", help="print the address as JSON")
 
 
 def require_extra() -> None:

@@ -31,17 +31,19 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "runs", metavar="RUN", nargs="*", type=Path,
+    add = parser.add_argument
+    add(
+        "runs",
+        metavar="RUN",
+        nargs="*",
+        type=Path,
         help="a run directory (default: the last of runs); several are compared with the first",
-    )  # fmt: skip
+    )
     add_form_options(parser, csv=True)
     add_weigh_option(parser)
     add_check_option(parser)
-    parser.add_argument(
-        "--functions", action="store_true", help="only the functions that make the difference, where --count counted"
-    )
-    parser.add_argument("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
+    add("--functions", action="store_true", help="only the functions that make the difference, where --count counted")
+    add("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -3,8 +3,8 @@
 How a command is asked for JSON differs between plugins and versions of nvme-cli (`-j`, `-o json`, `-f json`, not at
 all), so the program is asked for that command's options first; it lists them without a device. The readers of its texts
 are pure, and written after the printing code of its plugins (1.16 to 3.0). OCP's log 0xC0 counts bytes in 128 bits, as
-`hi` and `lo` or whole; Micron and Seagate print hexadecimal texts; WD two halves, two kinds of cell or flat `… raw`
-names; Intel and Solidigm count 32 MiB units; ScaleFlux, Seagate and those who copied Intel's log count units that only
+`hi` and `lo` or whole; Micron prints hexadecimal texts; WD two halves, two kinds of cell or flat `… raw`
+names; Intel and Solidigm count 32 MiB units; ScaleFlux and those who copied Intel's log count units that only
 the drive knows, equal for host and NAND. Statistics of Flexible Data Placement count bytes, metadata included, of one
 endurance group. Samsung has OCP's log alone.
 
@@ -241,33 +241,9 @@ def _wd_flat(log: Mapping[str, Any], plugin: str) -> Media | None:
     return None if nand is None else Media(nand, number(log.get("host_bytes_written raw")))
 
 
-def _seagate(log: Mapping[str, Any], plugin: str) -> Media | None:
-    """The extended SMART log: low and high halves each, then both as one text. Halves of 32 bits (drives before the
-    log's second version) are put together as if they had 64: such a number is no drive's."""
-    values = _attributes(log, "Extended-SMART-Attributes")
-    nand, host = values.get("Physical (NAND) bytes written"), values.get("Physical (HOST) bytes written")
-    if nand is None or host is None or max(nand, host) >= 2.0**64:
-        return None
-    return Media(nand, host)
-
-
-def _seagate_ocp(log: Mapping[str, Any], plugin: str) -> Media | None:
-    nand = _attributes(log, "Seagate SMART Health Attributes").get("Physical Media Units Written")
-    return None if nand is None else Media(nand, unit_bytes=1)
-
-
 def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
     media, host = number(log.get("mbmw")), number(log.get("hbmw"))
     return None if media is None else Media(media, host, unit_bytes=1)
-
-
-_SECTORS = re.compile(r"^(?P<who>nand|host)_bytes_written +: +\d+% +(?:sectors: )?(?P<count>\d+)$", re.MULTILINE)
-
-
-def _sectors(text: str) -> Media | None:
-    """Plugins that know no JSON: `nand_bytes_written : 100%       sectors: 300`. How long one is only they know."""
-    counts = {each["who"]: float(each["count"]) for each in _SECTORS.finditer(text)}
-    return Media(counts["nand"], counts["host"]) if {"nand", "host"} <= counts.keys() else None
 
 
 Form = Callable[[Mapping[str, Any], str], Media | None]
@@ -281,24 +257,17 @@ MEDIA_LOGS: Mapping[Command, tuple[Form, ...]] = {
     ("micron", "vs-smart-add-log"): (_micron,),
     ("wdc", "vs-nand-stats"): (_wd_cells,),
     ("wdc", "vs-smart-add-log"): (_ocp, _wd_halves, _wd_flat),
-    ("seagate", "vs-smart-add-log"): (_seagate, _seagate_ocp),
     ("dapustor", "smart-log-add"): (_device_stats,),
-    ("memblaze", "smart-log-add"): (),
-    ("ymtc", "smart-log-add"): (),
-    ("shannon", "smart-log-add"): (),
 }
-"""Plugin and command, those of published formats first, and the forms that it prints; without forms it prints text.
+"""Plugin and command, those of published formats first, and the forms that it prints.
 Each refuses drives that it does not know, or asks for a log that they do not have."""
 
 
 def parse_media(command: Command, text: str) -> Media | None:
     """What this command says of NAND writes; None where none of its forms is found."""
-    forms = MEDIA_LOGS[command]
-    if not forms:
-        return _sectors(text)
     for document in documents(text):
         for log in _tables(document):
-            for form in forms:
+            for form in MEDIA_LOGS[command]:
                 found = form(log, command[0])
                 if found is not None:
                     return found
@@ -312,17 +281,6 @@ def _sum_of(log: Mapping[str, Any], *choices: tuple[str, ...]) -> Media | None:
         if all(part is not None for part in parts):
             return Media(sum(part for part in parts if part is not None), unit_bytes=1)
     return None
-
-
-def _attributes(log: Mapping[str, Any], title: str) -> Mapping[str, float]:
-    rows = log.get(title)
-    found: dict[str, float] = {}
-    for row in rows if isinstance(rows, list) else ():
-        name, value = (row.get("attribute_name"), row.get("attribute_value")) if isinstance(row, dict) else (None, None)
-        counted = number(value)
-        if isinstance(name, str) and counted is not None:
-            found[name] = counted
-    return found
 
 
 def _tables(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -404,9 +362,7 @@ class SmartCounters:
                 if self._group
                 else None
             )
-        if MEDIA_LOGS[command]:
-            return parse_media(command, self._ask(command))
-        return parse_media(command, self._program.ask_text(command, self._device))
+        return parse_media(command, self._ask(command))
 
     def _contents(self) -> Counted:
         """Of a drive of ScaleFlux; no other plugin reports what data take. Which command answered is kept."""

@@ -23,6 +23,7 @@ from pgassay.interfaces.places import Mount
 from pgassay.interfaces.proc import Process
 from pgassay.study.findings import Finding, Severity
 
+OK, NOTE, WARNING, ERROR = Severity
 STEAL_WARNING = 0.01
 STEAL_ERROR = 0.10
 BUSY_WARNING = 0.10
@@ -52,12 +53,12 @@ def governor(governors: Sequence[str]) -> Finding:
     """All cores at a steady frequency?"""
     unsteady = sorted(set(governors) - set(STEADY_GOVERNORS))
     if not governors:
-        return Finding("governor", Severity.OK, "the kernel does not scale the processor's frequency here")
+        return Finding("governor", OK, "the kernel does not scale the processor's frequency here")
     if not unsteady:
-        return Finding("governor", Severity.OK, "the frequency governor is performance")
+        return Finding("governor", OK, "the frequency governor is performance")
     return Finding(
         "governor",
-        Severity.WARNING,
+        WARNING,
         f"the frequency governor is {', '.join(unsteady)}: short bursts run slower than long ones",
         "cpupower frequency-set --governor performance",
     )
@@ -70,8 +71,8 @@ def turbo(boost: str | None, no_turbo: str | None) -> Finding | None:
     if boost == "1" or no_turbo == "0":
         setting = "1 > /sys/devices/system/cpu/intel_pstate/no_turbo"
         remedy = f"echo {setting if no_turbo is not None else '0 > /sys/devices/system/cpu/cpufreq/boost'}"
-        return Finding("turbo", Severity.NOTE, "turbo is on: speed depends on how warm the processor is", remedy)
-    return Finding("turbo", Severity.OK, "turbo is off")
+        return Finding("turbo", NOTE, "turbo is on: speed depends on how warm the processor is", remedy)
+    return Finding("turbo", OK, "turbo is off")
 
 
 def steal(before: CpuTimes, after: CpuTimes) -> Finding:
@@ -80,10 +81,10 @@ def steal(before: CpuTimes, after: CpuTimes) -> Finding:
     share = (after.steal - before.steal) / total if total > 0 else 0.0
     text = f"the hypervisor took {share:.1%} of the CPU time during the check"
     if share >= STEAL_ERROR:
-        return Finding("steal", Severity.ERROR, text, "measure on another machine, or when its neighbours are quiet")
+        return Finding("steal", ERROR, text, "measure on another machine, or when its neighbours are quiet")
     if share >= STEAL_WARNING:
-        return Finding("steal", Severity.WARNING, text, "expect wide intervals; costs per transaction stay usable")
-    return Finding("steal", Severity.OK, text)
+        return Finding("steal", WARNING, text, "expect wide intervals; costs per transaction stay usable")
+    return Finding("steal", OK, text)
 
 
 def other_work(before: CpuTimes, after: CpuTimes, load_average: float, processors: int) -> Finding:
@@ -92,8 +93,8 @@ def other_work(before: CpuTimes, after: CpuTimes, load_average: float, processor
     share = (after.busy - before.busy) / total if total > 0 else 0.0
     text = f"other programs use {share:.0%} of {processors} processors (load average {load_average:.2f})"
     if share >= BUSY_WARNING:
-        return Finding("other_work", Severity.WARNING, text, "stop them, or expect wide intervals")
-    return Finding("other_work", Severity.OK, text)
+        return Finding("other_work", WARNING, text, "stop them, or expect wide intervals")
+    return Finding("other_work", OK, text)
 
 
 def clock_source(name: str | None) -> Finding | None:
@@ -101,10 +102,10 @@ def clock_source(name: str | None) -> Finding | None:
     if name is None:
         return None
     if name in FAST_CLOCKS:
-        return Finding("clock_source", Severity.OK, f"the clock source is {name}")
+        return Finding("clock_source", OK, f"the clock source is {name}")
     return Finding(
         "clock_source",
-        Severity.WARNING,
+        WARNING,
         f"the clock source is {name}, which is slow to read",
         "see what pg_test_timing says; boot with tsc if the hardware has it",
     )
@@ -115,13 +116,11 @@ def processors(count: int, quota: float | None) -> Finding:
     usable = min(count, quota) if quota is not None else count
     if quota is not None and quota < count:
         text = f"a control group allows {quota:g} of {count} processors"
-        return Finding(
-            "processors", Severity.WARNING, text, "raise cpu.max, or take the results as those of this share"
-        )
+        return Finding("processors", WARNING, text, "raise cpu.max, or take the results as those of this share")
     if usable < 4:
         text = f"{count} processors: the server and its load generator compete for them"
-        return Finding("processors", Severity.NOTE, text, "compare treatments, but do not read tps as the server's own")
-    return Finding("processors", Severity.OK, f"{count} processors")
+        return Finding("processors", NOTE, text, "compare treatments, but do not read tps as the server's own")
+    return Finding("processors", OK, f"{count} processors")
 
 
 _GB = 1024**3
@@ -132,22 +131,19 @@ def swap(total_bytes: int, free_bytes: int, swappiness: int | None) -> Finding:
     """Swap in use makes latencies of memory depend on the past."""
     used = total_bytes - free_bytes
     if total_bytes == 0:
-        return Finding("swap", Severity.OK, "there is no swap")
+        return Finding("swap", OK, "there is no swap")
     if used > 0.01 * total_bytes:
         return Finding(
-            "swap",
-            Severity.WARNING,
-            f"{used / _GB:.1f} GB of swap are in use",
-            "free memory, then: swapoff -a && swapon -a",
+            "swap", WARNING, f"{used / _GB:.1f} GB of swap are in use", "free memory, then: swapoff -a && swapon -a"
         )
     if swappiness is not None and swappiness > 10:
         return Finding(
             "swap",
-            Severity.NOTE,
+            NOTE,
             f"swap is configured and unused; vm.swappiness is {swappiness}",
             "sysctl vm.swappiness=1 keeps the server's memory in place",
         )
-    return Finding("swap", Severity.OK, "swap is configured and unused")
+    return Finding("swap", OK, "swap is configured and unused")
 
 
 def transparent_huge_pages(enabled: str | None) -> Finding | None:
@@ -157,11 +153,11 @@ def transparent_huge_pages(enabled: str | None) -> Finding | None:
     if enabled == "always":
         return Finding(
             "transparent_huge_pages",
-            Severity.WARNING,
+            WARNING,
             "transparent huge pages are always on: the kernel moves memory while the server works",
             "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
         )
-    return Finding("transparent_huge_pages", Severity.OK, f"transparent huge pages are set to {enabled}")
+    return Finding("transparent_huge_pages", OK, f"transparent huge pages are set to {enabled}")
 
 
 def overcommit(mode: int | None) -> Finding | None:
@@ -169,10 +165,10 @@ def overcommit(mode: int | None) -> Finding | None:
     if mode is None:
         return None
     if mode == 2:
-        return Finding("overcommit", Severity.OK, "vm.overcommit_memory is 2: promised memory always exists")
+        return Finding("overcommit", OK, "vm.overcommit_memory is 2: promised memory always exists")
     return Finding(
         "overcommit",
-        Severity.NOTE,
+        NOTE,
         f"vm.overcommit_memory is {mode}: a server that asks for too much is killed, not refused",
         "leave memory free for more than shared_buffers and work_mem",
     )
@@ -186,11 +182,11 @@ def dirty(total_bytes: int, ratio: int, limit_bytes: int, background_ratio: int,
     if background > DIRTY_WARNING_BYTES:
         return Finding(
             "dirty",
-            Severity.WARNING,
+            WARNING,
             f"{text}: short trials may end before their writes reach the drive",
             "sysctl vm.dirty_background_bytes=268435456 vm.dirty_bytes=1073741824, or measure longer",
         )
-    return Finding("dirty", Severity.OK, text)
+    return Finding("dirty", OK, text)
 
 
 LOW_SPACE_SHARE = 0.05
@@ -207,11 +203,11 @@ def shared_memory(size_bytes: int) -> Finding:
     if size_bytes < SHARED_MEMORY_BYTES:
         return Finding(
             "shared_memory",
-            Severity.WARNING,
+            WARNING,
             f"{text}: parallel queries and index builds may fail for want of shared memory",
             "give the container more: docker run --shm-size=1g; or mount -o remount,size=1g /dev/shm",
         )
-    return Finding("shared_memory", Severity.OK, text)
+    return Finding("shared_memory", OK, text)
 
 
 def space(mount: Mount) -> Finding:
@@ -219,17 +215,17 @@ def space(mount: Mount) -> Finding:
         f'{mount.free_bytes / _GB:.1f} GB are free for clusters in "{mount.path}" ({mount.filesystem}, {mount.device})'
     )
     if mount.free_bytes < max(LOW_SPACE_BYTES, LOW_SPACE_SHARE * mount.size_bytes):
-        return Finding("space", Severity.WARNING, text, "free some room, or choose another place with --data-dir")
-    return Finding("space", Severity.OK, text)
+        return Finding("space", WARNING, text, "free some room, or choose another place with --data-dir")
+    return Finding("space", OK, text)
 
 
 def kind(mount: Mount) -> Finding:
     """Does a write here reach a drive of this machine?"""
     why = unsuitable(mount)
     if why is not None:
-        return Finding("filesystem", Severity.ERROR, why, "choose a directory on a drive with --data-dir")
+        return Finding("filesystem", ERROR, why, "choose a directory on a drive with --data-dir")
     copying = "clones share blocks" if mount.reflink else "clones are copies: xfs and btrfs would share blocks"
-    return Finding("filesystem", Severity.OK, f"{mount.filesystem} on {mount.device}; {copying}")
+    return Finding("filesystem", OK, f"{mount.filesystem} on {mount.device}; {copying}")
 
 
 def flush(median_us: float | None, mount: Mount, device: BlockDevice | None) -> Finding | None:
@@ -242,23 +238,23 @@ def flush(median_us: float | None, mount: Mount, device: BlockDevice | None) -> 
     )
     if unsuitable(mount) is not None:
         return Finding(
-            "flush", Severity.ERROR, f"{text}: this is memory or a layered file system, not a drive", "use --data-dir"
+            "flush", ERROR, f"{text}: this is memory or a layered file system, not a drive", "use --data-dir"
         )
     if median_us < FLUSH_SUSPICIOUS_US:
         return Finding(
             "flush",
-            Severity.WARNING,
+            WARNING,
             f"{text}: no drive is that quick, so something acknowledges flushes that it has not made",
             "look for barrier=0, nobarrier, a disk cache mode such as unsafe in the hypervisor, or eatmydata",
         )
     if median_us < FLUSH_QUICK_US and cache == "write back":
         return Finding(
             "flush",
-            Severity.NOTE,
+            NOTE,
             f"{text}: honest only if that cache survives a loss of power",
             "look for power-loss protection in the drive's data sheet, or for durability in the cloud's documentation",
         )
-    return Finding("flush", Severity.OK, text)
+    return Finding("flush", OK, text)
 
 
 def write_cache(device: BlockDevice | None) -> Finding | None:
@@ -267,8 +263,8 @@ def write_cache(device: BlockDevice | None) -> Finding | None:
         return None
     if device.write_cache == "write through":
         text = f"the kernel sends {device.disk} no flushes, because it says that it has no volatile cache"
-        return Finding("write_cache", Severity.NOTE, text, "make sure that it is true: the setting can be forced")
-    return Finding("write_cache", Severity.OK, f"{device.disk} has a cache that the kernel flushes")
+        return Finding("write_cache", NOTE, text, "make sure that it is true: the setting can be forced")
+    return Finding("write_cache", OK, f"{device.disk} has a cache that the kernel flushes")
 
 
 def scheduler(device: BlockDevice | None) -> Finding | None:
@@ -278,8 +274,8 @@ def scheduler(device: BlockDevice | None) -> Finding | None:
     if device.scheduler in ("bfq", "cfq"):
         remedy = f"echo mq-deadline > /sys/block/{device.disk}/queue/scheduler"
         text = f"the I/O scheduler of {device.disk} is {device.scheduler}, which favours some processes over others"
-        return Finding("scheduler", Severity.WARNING, text, remedy)
-    return Finding("scheduler", Severity.OK, f"the I/O scheduler of {device.disk} is {device.scheduler}")
+        return Finding("scheduler", WARNING, text, remedy)
+    return Finding("scheduler", OK, f"the I/O scheduler of {device.disk} is {device.scheduler}")
 
 
 SERVER_NAMES = ("postgres", "postmaster")
@@ -329,7 +325,7 @@ def judge_neighbours(found: list[Neighbour], places: Mapping[int, str]) -> Findi
             said.append(f"process {each.pid}{there} uses {each.share:.0%} of a processor")
         return Finding(
             "busy_neighbour",
-            Severity.ERROR,
+            ERROR,
             f"another PostgreSQL server is busy: {'; '.join(said)}",
             "wait until it is idle: a run would disturb it, and be disturbed",
         )
@@ -337,8 +333,8 @@ def judge_neighbours(found: list[Neighbour], places: Mapping[int, str]) -> Findi
         text = (
             f"{len(found)} other PostgreSQL server{'s run' if len(found) > 1 else ' runs'} here, idle during the check"
         )
-        return Finding("busy_neighbour", Severity.NOTE, text, "it may become busy during a run")
-    return Finding("busy_neighbour", Severity.OK, "no other PostgreSQL runs here")
+        return Finding("busy_neighbour", NOTE, text, "it may become busy during a run")
+    return Finding("busy_neighbour", OK, "no other PostgreSQL runs here")
 
 
 IMPOSSIBLE_WARNING = 0.001
@@ -353,7 +349,7 @@ def client_clock(share: float | None, limit_us: int, measured: str) -> Finding:
     if share is None:
         return Finding(
             "client_clock",
-            Severity.NOTE,
+            NOTE,
             f"it is not known how many of pgbench's latencies here are at most {limit_us} µs, which no answer can have",
             "pgassay calibrate counts them",
         )
@@ -364,24 +360,22 @@ def client_clock(share: float | None, limit_us: int, measured: str) -> Finding:
     if share > IMPOSSIBLE_WARNING:
         return Finding(
             "client_clock",
-            Severity.WARNING,
+            WARNING,
             f"{text}: low quantiles and means of latency are too low",
             "compare transactions per second, or let servers take turns: pgassay's own player times each statement",
         )
-    return Finding("client_clock", Severity.OK, text)
+    return Finding("client_clock", OK, text)
 
 
 def changes_owed(ledger: Ledger) -> Finding:
     owed = ledger.owed()
     if not owed:
-        return Finding("host_changes", Severity.OK, "pgassay has left no changes to this machine")
+        return Finding("host_changes", OK, "pgassay has left no changes to this machine")
     paths = ", ".join(dict.fromkeys(change.path for change in owed))
     if not ledger.take():
-        return Finding("host_changes", Severity.NOTE, f"a running pgassay has changed {paths}")
+        return Finding("host_changes", NOTE, f"a running pgassay has changed {paths}")
     ledger.release()
-    return Finding(
-        "host_changes", Severity.WARNING, f"a killed pgassay left these changed: {paths}", "pgassay doctor --repair"
-    )
+    return Finding("host_changes", WARNING, f"a killed pgassay left these changed: {paths}", "pgassay doctor --repair")
 
 
 PROC = Path("/proc")
@@ -409,10 +403,7 @@ def examine(places: Sequence[Path], look_s: float = LOOK_S) -> list[Finding]:
         overcommit(_vm("overcommit_memory")),
         dirty(
             _size(memory["total_bytes"]),
-            _vm("dirty_ratio") or 0,
-            _vm("dirty_bytes") or 0,
-            _vm("dirty_background_ratio") or 0,
-            _vm("dirty_background_bytes") or 0,
+            *(_vm(f"dirty_{name}") or 0 for name in ("ratio", "bytes", "background_ratio", "background_bytes")),
         ),
     ]
     with suppress(OSError):

@@ -40,15 +40,11 @@ def every_factor() -> FactorCatalogue:
     from pgassay.postgres.factors import FACTORS as POSTGRES
 
     ours = (*POSTGRES, *load_factors(), *DRIVE.values(), *HOST)
-    return FactorCatalogue((*ours, *_foreign_factors([each.pattern for each in ours])))
-
-
-def _foreign_factors(taken: Sequence[str]) -> Sequence[Factor]:
-    """Factors of other packages; one may be more specific than a pattern of ours (`server.*`), but not equal to one."""
+    taken = [each.pattern for each in ours]
     found = []
     for plugin in plugins.installed(plugins.Group.FACTORS):
         factor = plugin.load(Factor)
         if factor.pattern in taken:
             raise plugin.name_taken()
         found.append(factor)
-    return found
+    return FactorCatalogue((*ours, *found))

@@ -234,8 +234,13 @@ def _slowed(evidence: Evidence) -> tuple[Reason, ...]:
     return tuple(Reason(code, detail) for code, detail in found.items())
 
 
-def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
-    """Every failure because of the treatment's own settings; empty if there is none."""
+def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
+    """The trial's status with every reason. A treatment's own failure outweighs noise from outside.
+
+    Of a window whose load nobody heard the end of, nothing is known, so nothing of it is the treatment's doing.
+    """
+    if evidence.client_lost:
+        return Status.INVALID, (Reason("client_lost", evidence.client_lost),)
     found = [Reason(code, detail) for code, detail in evidence.problems.items()]
     if not evidence.server_alive:
         found.append(Reason("server_died", "the server had died by the end of the window"))
@@ -245,17 +250,7 @@ def by_itself(evidence: Evidence) -> tuple[Reason, ...]:
     if wanted and not found and evidence.window_monotonic_ns < SHORT_SHARE_MIN * wanted:
         length = evidence.window_monotonic_ns
         found.append(Reason("short", f"the load ended after {length / 1e9:.1f} s of {wanted / 1e9:.1f} s"))
-    return tuple(found)
-
-
-def judge(evidence: Evidence) -> tuple[Status, tuple[Reason, ...]]:
-    """The trial's status with every reason. A treatment's own failure outweighs noise from outside.
-
-    Of a window whose load nobody heard the end of, nothing is known, so nothing of it is the treatment's doing.
-    """
-    if evidence.client_lost:
-        return Status.INVALID, (Reason("client_lost", evidence.client_lost),)
-    own = by_itself(evidence)
+    own = tuple(found)
     outside = from_outside(evidence)
     if own:
         return Status.OUTCOME, (*own, *outside)

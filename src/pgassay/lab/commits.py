@@ -1,26 +1,41 @@
-"""The commits of a repository, and blocks of two of them run here.
+"""The commits of a repository: blocks of two of them run here, which one changed a result, and their history.
 
 Each commit becomes a level of one factor; everything else stays as the study has it. What the commits are of:
 PostgreSQL, an extension, or the schema and data of an application. Of a study the baseline's levels, the load and the
 responses are taken. Each step is a run of its own; what has to be built is built at first use, into the cache of
 builds.
 
+A bisection adds blocks of two commits, mostly against the good one, until one commit is as good as certain: where the
+next block goes follows from those before it (`analysis.bisection`). A history measures each commit once against one
+reference, in the same blocks, and is kept for years. A step is named by the commit at which its level begins; where
+commits before that one were not measured it lies between two, and `pgassay bisect` finds which. Neither loop holds a
+state: killed and begun again, it reads what is there and goes on with the run that was cut short.
+
 What a directory was made to answer is written once as JSON, before anything is measured, and never changed. Whoever
 begins again must ask the same, and nobody else works there meanwhile.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
-from math import log
+from math import exp, inf, isfinite, log
 from pathlib import Path, PurePosixPath
 from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from pgassay.errors import UsageError
+from pgassay.analysis import bisection
+from pgassay.analysis.bisection import SURE, Change, Measured, NextBlock, Span
+from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
+from pgassay.analysis.compare import cost_effects
+from pgassay.analysis.effects import BlockMean, Effect, informative
+from pgassay.analysis.observations import Observation
+from pgassay.analysis.tracking import POINTS_MIN, Course, Step, course_of
+from pgassay.errors import PgassayError, UsageError
 from pgassay.files import Directory
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.running import Runner
@@ -30,8 +45,8 @@ from pgassay.lab.preparation import prepare
 from pgassay.lab.run import Watching, WrittenStudy, run_at, write_study
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.data import is_dump
-from pgassay.postgres.builds.commits import Commit, export, has_file
-from pgassay.postgres.builds.errors import BuildError
+from pgassay.postgres.builds.commits import Commit, after, commit_of, export, first_parents, has_file
+from pgassay.postgres.builds.recipe import BuildError
 from pgassay.record import formats
 from pgassay.record.disk import Disk, HeldError, keep_file
 from pgassay.record.reading import Run
@@ -43,20 +58,20 @@ from pgassay.study.responses import Better, Response, Scale, Status
 FORMAT = 1
 
 
-Question = TypeVar("Question", bound="CommitsQuestion")
+Asked = TypeVar("Asked", bound="CommitsQuestion")
 
 
 @dataclass(frozen=True)
-class QuestionFile(Generic[Question]):
+class QuestionFile(Generic[Asked]):
     """Questions of one type, in the file of this name; `kind` is what people call them ("bisection")."""
 
-    type: type[Question]
+    type: type[Asked]
     file: str
     kind: str
-    whole: Callable[[Question], bool] = lambda question: True
+    whole: Callable[[Asked], bool] = lambda question: True
     """Can this one be gone on with?"""
 
-    def read(self, disk: Disk, folder: Path) -> Question | None:
+    def read(self, disk: Disk, folder: Path) -> Asked | None:
         """What is asked there; None where nothing is. Raises `UsageError` for anything else."""
         if not disk.exists(folder):
             return None
@@ -68,14 +83,14 @@ class QuestionFile(Generic[Question]):
             raise self._unusable(folder, f"its format is {found.format}, {FORMAT} is known")
         return found
 
-    def require_same(self, disk: Disk, folder: Path, asked: Question) -> None:
+    def require_same(self, disk: Disk, folder: Path, asked: Asked) -> None:
         """Raise `UsageError` where the directory is another question's."""
         before = self.read(disk, folder)
         if before is not None and before.key != asked.key:
             raise UsageError(f'"{folder}" holds a {self.kind} of {before.what}', "name another directory with --out")
 
     @contextmanager
-    def opened(self, disk: Disk, folder: Path, asked: Question) -> Iterator[Question]:
+    def opened(self, disk: Disk, folder: Path, asked: Asked) -> Iterator[Asked]:
         """The directory for this question, made or gone on with; raises `UsageError` where it is another's."""
         before = self.read(disk, folder)
         if before is None:
@@ -315,7 +330,7 @@ def pair_document(
 
 @dataclass
 class CommitBlocks:
-    """`lab.bisection.Blocks` by real servers; `written` is the study, `trees` where commits of a schema are written."""
+    """`Blocks` by real servers; `written` is the study, `trees` where commits of a schema are written."""
 
     written: WrittenStudy
     subject: Subject
@@ -385,3 +400,623 @@ def machine_of(path: Path) -> str:
     kernel = facts.get("kernel", {}).get("release") or "an unknown kernel"
     gib = f"{int(memory['total_bytes']) / 2**30:.3g} GiB" if memory.get("total_bytes") else "unknown memory"
     return f"{cpu.get('model') or 'an unknown CPU'}, {cpu.get('processors') or '?'} CPUs, {gib}, {kernel}"
+
+
+ANSWER = "answer.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question(CommitsQuestion):
+    """The commits from good to bad, and how many blocks at most: of good against bad, and of all."""
+
+    commits: tuple[Commit, ...]
+    first: int
+    blocks: int
+
+    @property
+    def what(self) -> str:
+        return f"{self.study} from {self.commits[0].sha[:12]} to {self.commits[-1].sha[:12]} of {self.subject.what}"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return *super().key, self.commits
+
+
+BISECTIONS = QuestionFile(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
+
+
+GOOD, CHANGED = "good", "changed"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What was found. `span` is None where good and bad are not shown to differ, or the blocks were used up."""
+
+    commits: tuple[Commit, ...]
+    primary: Response
+    difference: BlockMean
+    blocks: int
+    known: tuple[Span, ...]
+    span: Span | None
+    change: Change | None
+    costs: tuple[Effect, ...]
+    skipped: Mapping[int, str]
+    least: float = 0.0
+
+    @property
+    def differ(self) -> bool:
+        return bisection.shown(self.difference, self.least)
+
+    def _ends(self) -> tuple[float, float]:
+        return self.difference.mean - self.difference.half, self.difference.mean + self.difference.half
+
+    def _named(self, span: Span) -> str:
+        if span.upto - span.after == 1:
+            return self.commits[span.upto].name
+        between = span.upto - span.after
+        return f"between {self.commits[span.after].name} and {self.commits[span.upto].name} ({between} commits)"
+
+    def headline(self) -> str:
+        title = self.primary.title
+        if not self.differ:
+            if self.difference.half == inf:
+                return f"no difference shown in {title}: {self.blocks} blocks have no interval"
+            ends = [abs(exp(end) - 1.0) for end in self._ends()]
+            return f"no difference shown: {title} differs by at most ± {100.0 * max(ends):.1f} % ({self.blocks} blocks)"
+        if self.span is None or self.change is None:
+            best = max(self.known, key=lambda span: span.share)
+            return (
+                f"not found in {self.blocks} blocks: most probable is {self._named(best)} ({100.0 * best.share:.0f} %)"
+            )
+        change = self.change
+        effect = percent(change.estimate, change.low, change.high)
+        return f"{self._named(self.span)}: {title} {effect} ({100.0 * self.span.share:.0f} %, {self.blocks} blocks)"
+
+    def text(self) -> str:
+        lines = [self.headline()]
+        if self.change is not None and self.change.doubtful:
+            lines.append(
+                f"doubtful: the commits do not fit one change (p = {self.change.fit:.2g}); there may be several"
+            )
+        if self.span is not None:
+            moved = []
+            for each in self.costs:
+                change = percent(each.estimate, each.low, each.high)
+                if each.scale is not Scale.RATIO:
+                    change = f"{each.estimate:+.3g} [{each.low:+.3g}, {each.high:+.3g}]"
+                moved.append(f"  {each.response}: {change}")
+            lines += ["costs that moved:", *moved] if moved else ["no cost is shown to have moved"]
+        elif self.differ:
+            likely = sorted(self.known, key=lambda span: -span.share)[:_LISTED]
+            lines += [f"  {100.0 * each.share:3.0f} %  {self._named(each)}" for each in likely]
+        lines += [f"skipped: {self.commits[place].name}: {why}" for place, why in sorted(self.skipped.items())]
+        return "\n".join(lines)
+
+    def plain(self) -> dict[str, Any]:
+        low, high = (exp(end) if abs(end) != inf else None for end in self._ends())
+        change, span = self.change, self.span
+        commits = self.commits
+        return {
+            "format": 1,
+            "response": self.primary.name,
+            "differ": self.differ,
+            "good_against_bad": {"estimate": exp(self.difference.mean), "low": low, "high": high},
+            "blocks": self.blocks,
+            "sure": SURE,
+            "commit": commits[span.upto].sha if span and span.upto - span.after == 1 else None,
+            "after": commits[span.after].sha if span else None,
+            "upto": commits[span.upto].sha if span else None,
+            "probability": span.share if span else None,
+            "effect": {"estimate": change.estimate, "low": change.low, "high": change.high} if change else None,
+            "fit": change.fit if change else None,
+            "costs": [
+                {"response": each.response, "estimate": each.estimate, "low": each.low, "high": each.high}
+                for each in self.costs
+            ],
+            "spans": [
+                {"after": commits[each.after].sha, "upto": commits[each.upto].sha, "probability": each.share}
+                for each in self.known
+            ],
+            "skipped": [{"commit": commits[place].sha, "why": why} for place, why in sorted(self.skipped.items())],
+        }
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Blocks of good against bad at most, and of all; and the share that a difference must exceed to be looked for.
+
+    A count has hardly any noise, so without `least` the addresses of another build would be named as a change.
+    """
+
+    first: int = 30
+    blocks: int = 300
+    least: float = 0.0
+
+
+@dataclass
+class Bisection:
+    """One bisection of `commits` (good first, bad last), recorded below `folder`."""
+
+    commits: Sequence[Commit]
+    source: Blocks
+    folder: Path
+    disk: Disk
+    limits: Limits
+    tell: Callable[[str], None] = lambda text: None
+    _steps: int = field(default=0, init=False)
+    _pairs: list[tuple[NextBlock, Pair]] = field(default_factory=list, init=False)
+    _skipped: dict[int, str] = field(default_factory=dict, init=False)
+
+    @property
+    def last(self) -> int:
+        return len(self.commits) - 1
+
+    def run(self) -> Answer:
+        """To the end; raises `PgassayError` for what is no fault of one commit between."""
+        mean = BlockMean(0, 0.0, inf)
+        while len(self._seen) < self.limits.first and not bisection.measured(mean, self.limits.least):
+            self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
+            if self.last in self._skipped:
+                raise PgassayError(
+                    f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
+                    "name another one with --bad",
+                )
+            mean = bisection.difference([each.contrast for each in self._seen], self.limits.first)
+            self.tell(good_against_bad(mean, len(self._seen)))
+        if not bisection.shown(mean, self.limits.least):
+            return self._answer(mean, None)
+        known = self._known()
+        while (span := bisection.found(known)) is None and len(self._seen) < self.limits.blocks:
+            asked = bisection.next_block(self.last, self._seen, known)
+            assert asked is not None  # where one span is left it was found
+            self._step(asked, 1)
+            known = self._known()
+            best = max(known, key=lambda each: each.share)
+            self.tell(
+                f"{len(self._seen)} blocks; most probable: {self.commits[best.upto].name} ({100.0 * best.share:.0f} %)"
+            )
+        return self._answer(mean, span)
+
+    @property
+    def _seen(self) -> list[Measured]:
+        name = self.source.primary.name
+        ratios = ((asked, log_ratio(pair, name)) for asked, pair in self._pairs)
+        return [Measured(asked.commit, ratio, asked.against) for asked, ratio in ratios if ratio is not None]
+
+    def _known(self) -> tuple[Span, ...]:
+        return bisection.spans(self.last, self._seen, self._skipped.keys())
+
+    def _step(self, asked: NextBlock, blocks: int) -> None:
+        place = asked.commit
+        commit, reference = self.commits[place], self.commits[asked.against]
+        self._steps += 1
+        path = self.folder / "steps" / f"{self._steps:04}-{commit.sha[:12]}"
+        if asked.against:
+            path = path.with_name(f"{path.name}-{reference.sha[:12]}")
+        note = path.with_name(path.name + SKIPPED)
+        if self.disk.exists(note):
+            self._skipped[place] = self.disk.read(note).decode(errors="replace").strip()
+            return
+        try:
+            pairs = self.source.measure(reference, commit, blocks, path)
+            usable = [pair for pair in pairs if log_ratio(pair, self.source.primary.name) is not None]
+            if not usable:
+                raise UnmeasuredError(NO_VALID_BLOCK)
+        except UnmeasuredError as error:
+            if any(each.commit == place for each, _ in self._pairs):
+                raise PgassayError(
+                    f"commit {commit.name} was measured before and cannot be now: {error!s}", "call it again to go on"
+                ) from None
+            keep_file(self.disk, note, f"{error}\n".encode())
+            self._skipped[place] = str(error)
+            self.tell(commit_skipped(commit.name, str(error)))
+            return
+        self._pairs += [(asked, pair) for pair in usable]
+
+    def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
+        found = bisection.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
+        costs = self._costs(span) if span else ()
+        known = self._known()
+        return Answer(
+            tuple(self.commits),
+            self.source.primary,
+            mean,
+            len(self._seen),
+            known,
+            span,
+            found,
+            costs,
+            self._skipped,
+            self.limits.least,
+        )
+
+    def _costs(self, span: Span) -> tuple[Effect, ...]:
+        """Costs that moved: blocks with the change between their two commits, the later one against the earlier."""
+        changed = [pair for asked, pair in self._pairs if asked.against <= span.after and span.upto <= asked.commit]
+        seen = {
+            response.name: [
+                Observation(block, name, "", "", values.get(response.name))
+                for block, pair in enumerate(changed, start=1)
+                for name, values in ((GOOD, pair.good), (CHANGED, pair.other))
+                if values.get(response.name) is not None
+            ]
+            for response in self.source.responses
+        }
+        effects = cost_effects(seen, self.source.responses, GOOD, blocks_max=len(changed))
+        return tuple(
+            each
+            for each in effects
+            if informative(each.low, each.high, each.scale) and not each.low <= each.none <= each.high
+        )
+
+
+def good_against_bad(mean: BlockMean, blocks: int) -> str:
+    if mean.half == inf:
+        return f"good against bad: {blocks} blocks, no interval yet"
+    estimate, low, high = (
+        100.0 * (exp(end) - 1.0) for end in (mean.mean, mean.mean - mean.half, mean.mean + mean.half)
+    )
+    return f"good against bad: {estimate:+.1f} % [{low:+.1f}, {high:+.1f}] after {blocks} blocks"
+
+
+_LISTED = 5
+
+
+ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracked(CommitsQuestion):
+    branch: str
+    reference: Commit
+
+    @property
+    def what(self) -> str:
+        return f"{self.study} on {self.branch} against {self.reference.sha[:12]} of {self.subject.what}"
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        return *super().key, self.branch, self.reference.sha
+
+
+TRACKS = QuestionFile(Tracked, "track.json", "history")
+
+
+def accept(disk: Disk, folder: Path, commit: Commit) -> None:
+    """From now on steps up to this commit are known and wanted."""
+    keep_file(disk, folder / ACCEPTED, f"{commit.sha}\n".encode())
+
+
+def accepted(disk: Disk, folder: Path) -> str | None:
+    path = folder / ACCEPTED
+    return disk.read(path).decode(errors="replace").strip() if disk.exists(path) else None
+
+
+POINTS = "points"
+POINT = ".json"
+_GIVEN_UP = b"its run was cut short, and the commit is asked for no more\n"
+"""Why a commit whose run was cut short is not gone on with."""
+
+Machine = Callable[[Path], str]
+"""Where a run was measured, in words that two hosts do not share."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measured commit. `contrasts` has for each response the log-ratios to the reference, block by block."""
+
+    commit: Commit
+    parent: str
+    """The hash of the commit before it on its branch, empty where that is not known."""
+    measured: datetime
+    machine: str
+    primary: Response
+    contrasts: Mapping[str, Sequence[float]]
+    blocks: int
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def mean(self) -> float:
+        mine = self.contrasts[self.primary.name]
+        return sum(mine) / len(mine)
+
+
+@dataclass(frozen=True)
+class _File:
+    """A point as it is kept, with the checksum of its JSON."""
+
+    point: msgspec.Raw
+    sha256: str
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class History:
+    """All points in the order in which they were measured, and the commits that could not be."""
+
+    points: tuple[Point, ...]
+    skipped: tuple[tuple[str, str], ...]
+    """Their abbreviated hashes, each with its reason."""
+    unfinished: tuple[str, ...] = ()
+    """The abbreviated hashes of commits whose run was cut short, or whose point was removed."""
+    last: str | None = None
+    """That of the last commit that was measured or skipped: what is due begins after it."""
+
+    def due(self, line: Sequence[Commit]) -> tuple[Commit, ...]:
+        """Of a line of commits, oldest first, those after the last one that was measured or skipped."""
+        done = [place for place, each in enumerate(line) if self.last is not None and each.sha.startswith(self.last)]
+        return tuple(line[done[-1] + 1 :]) if done else tuple(line)
+
+    def measured_on(self, day: datetime) -> bool:
+        return any(each.measured.date() == day.date() for each in self.points)
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(each.machine for each in self.points))
+
+
+def read(disk: Disk, folder: Path) -> History:
+    """What is kept there; raises `UsageError` for a point that is damaged."""
+    names = sorted(disk.list(folder / POINTS)) if disk.exists(folder / POINTS) else []
+    points, skipped = [], []
+    for name in names:
+        path = folder / POINTS / name
+        if name.endswith(POINT):
+            points.append(_decoded(disk.read(path), path))
+        elif name.endswith(SKIPPED):
+            skipped.append((_hash(name.removesuffix(SKIPPED)), disk.read(path).decode(errors="replace").strip()))
+    ended = [name.removesuffix(POINT).removesuffix(SKIPPED) for name in names if name.endswith((POINT, SKIPPED))]
+    open_ = [name for name in names if not name.endswith((POINT, SKIPPED)) and name not in ended]
+    return History(tuple(points), tuple(skipped), tuple(map(_hash, open_)), _hash(ended[-1]) if ended else None)
+
+
+@dataclass(frozen=True)
+class Branch:
+    """A branch of a repository, along first parents."""
+
+    repository: Path
+    name: str
+    runner: Runner
+
+    def commit(self, name: str) -> Commit:
+        return commit_of(self.runner, self.repository, name)
+
+    def due(self, history: History, since: str | None, tell: Callable[[str], None]) -> Sequence[Commit]:
+        """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
+        newest = self.commit(self.name)
+        if history.last is not None:
+            with suppress(UsageError):  # gone with a branch that was rewritten
+                found = after(self.runner, self.repository, history.last, self.name)
+                if found is not None:
+                    return found
+            tell(f'"{self.name}" no longer has {history.last}, the last measured commit: going on with the newest one')
+            return (newest,)
+        if since is None:
+            return (newest,)
+        found = after(self.runner, self.repository, since, self.name)
+        if found is None:
+            raise UsageError(
+                f'"{since}" is not on the line of first parents of "{self.name}"',
+                "name an older commit of that branch",
+            )
+        return found
+
+    def unfinished(self, history: History, line: Sequence[Commit]) -> list[Commit]:
+        """As the repository still has them."""
+        found = []
+        for name in history.unfinished:
+            if not any(each.sha.startswith(name) for each in line):
+                with suppress(UsageError):
+                    found.append(self.commit(name))
+        return found
+
+    def parents(self, points: Sequence[Commit]) -> Mapping[str, str]:
+        return first_parents(self.runner, self.repository, points)
+
+
+@dataclass(frozen=True)
+class Track:
+    """One history below `folder`, every commit of it against `reference`."""
+
+    reference: Commit
+    source: Blocks
+    folder: Path
+    disk: Disk
+    blocks: int = field(kw_only=True)
+    machine: Machine = field(kw_only=True)
+    now: Callable[[], datetime] = field(kw_only=True)
+    tell: Callable[[str], None] = field(kw_only=True, default=lambda text: None)
+
+    def measure(
+        self, commits: Sequence[Commit], parents: Mapping[str, str], enough: Callable[[], bool] = lambda: False
+    ) -> None:
+        """Measure these in this order, until `enough`; `parents` has the hash before each, by hash.
+
+        A run that was cut short is gone on with where its commit is among them, and else given up. Raises
+        `PgassayError` for what is no fault of a commit.
+        """
+        for name in read(self.disk, self.folder).unfinished:
+            if not any(each.sha.startswith(name) for each in commits):
+                keep_file(self.disk, _with_ending(self._path(name), SKIPPED), _GIVEN_UP)
+        for commit in commits:
+            if enough():
+                break
+            self._step(commit, parents.get(commit.sha, ""))
+
+    def _step(self, commit: Commit, parent: str) -> None:
+        path = self._path(commit.sha[:12])
+        try:
+            pairs = self.source.measure(self.reference, commit, self.blocks, path)
+            point = self._point(commit, parent, pairs, path)
+        except UnmeasuredError as error:
+            keep_file(self.disk, _with_ending(path, SKIPPED), f"{error}\n".encode())
+            self.tell(commit_skipped(commit.name, str(error)))
+            return
+        data = msgspec.json.encode(point)
+        whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())
+        keep_file(self.disk, _with_ending(path, POINT), msgspec.json.encode(whole) + b"\n")
+        change = percent(exp(point.mean))
+        self.tell(f"measured: {commit.name}: {change} against the reference, {point.blocks} blocks")
+
+    def _path(self, name: str) -> Path:
+        """That of the commit's run: the one that is there, or the next number."""
+        folder = self.folder / POINTS
+        there = {each.partition(".")[0] for each in self.disk.list(folder)} if self.disk.exists(folder) else set()
+        mine = [each for each in there if _hash(each) == name]
+        number = max((int(each.partition("-")[0]) for each in there), default=0) + 1
+        return folder / (mine[0] if mine else f"{number:06}-{name}")
+
+    def _point(self, commit: Commit, parent: str, pairs: Sequence[Pair], path: Path) -> Point:
+        primary = self.source.primary
+        usable = [pair for pair in pairs if log_ratio(pair, primary.name) is not None]
+        if not usable:
+            raise UnmeasuredError(NO_VALID_BLOCK)
+        known = {each.name: each for each in (*self.source.responses, primary) if each.scale is Scale.RATIO}
+        contrasts = {}
+        for name in known:
+            found = [log_ratio(pair, name) for pair in usable]
+            if all(each is not None for each in found):
+                contrasts[name] = [each for each in found if each is not None]
+        kept = {name: values for name, values in contrasts.items() if name == primary.name or known[name].cost}
+        titles = {name: known[name].title for name in kept}
+        return Point(commit, parent, self.now(), self.machine(path), primary, kept, len(usable), titles)
+
+
+def _with_ending(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _hash(name: str) -> str:
+    return name.partition("-")[2]
+
+
+def _decoded(data: bytes, path: Path) -> Point:
+    try:
+        whole = msgspec.json.decode(data, type=_File)
+        if whole.format != FORMAT:
+            raise _damaged_point(path, f"its format is {whole.format}, {FORMAT} is known")
+        if hashlib.sha256(whole.point).hexdigest() != whole.sha256:
+            raise _damaged_point(path, "its checksum is another")
+        found = msgspec.json.decode(whole.point, type=Point)
+    except msgspec.MsgspecError as error:
+        raise _damaged_point(path, str(error).partition("\n")[0]) from None
+    if not found.contrasts.get(found.primary.name):
+        raise _damaged_point(path, f"it has no {found.primary.name}")
+    return found
+
+
+def _damaged_point(path: Path, detail: str) -> UsageError:
+    return UsageError(
+        f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
+    )
+
+
+@dataclass(frozen=True)
+class TrackAnswer:
+    """A history with its course, and how many of its points are accepted."""
+
+    history: History
+    course: Course
+    accepted: int
+    waiting: int = 0
+    """Commits that are due and were not measured this time."""
+
+    @property
+    def worse(self) -> tuple[Step, ...]:
+        """Steps to the bad side that nobody has accepted."""
+        better = self.history.points[-1].primary.better if self.history.points else Better.NEITHER
+        if better is Better.NEITHER:
+            return ()
+        return tuple(each for each in self.open if (each.estimate < 1.0) == (better is Better.HIGHER))
+
+    @property
+    def open(self) -> tuple[Step, ...]:
+        return tuple(each for each in self.course.steps if each.at >= self.accepted)
+
+    def headline(self) -> str:
+        points = self.history.points
+        if not points:
+            return "nothing is measured yet"
+        title = points[-1].primary.title
+        if self.open:
+            return _of_step(self.history, self.open[-1], title)
+        if len(points) < POINTS_MIN:
+            return f"{_commits(len(points))} measured: steps are looked for from {POINTS_MIN} on"
+        since = " that is not accepted" if self.course.steps else ""
+        least = self.course.smallest
+        seen = f": one of {100.0 * least:.1f} % at the last two would have been shown" if isfinite(least) else ""
+        return f"no step{since} in {title} over {_commits(len(points))}{seen}"
+
+    def text(self) -> str:
+        history, course = self.history, self.course
+        lines = [self.headline()]
+        if history.points:
+            title = history.points[-1].primary.title
+            for step in reversed(course.steps):
+                known = "" if step in self.open else ", accepted"
+                lines.append(f"  {history.points[step.at].measured:%Y-%m-%d}  {_of_step(history, step, title)}{known}")
+            level = course.levels[-1]
+            lines.append(f"now: {percent(exp(level.mean))} against the reference, by {_commits(level.points)}")
+            if len(history.points) >= POINTS_MIN:
+                lines.append(f"noise of a commit: {100.0 * course.noise:.1f} % (standard deviation)")
+        if len(history.machines) > 1:
+            lines.append(f"measured on {len(history.machines)} machines or kernels: {'; '.join(history.machines)}")
+        if self.waiting:
+            lines.append(f"{_commits(self.waiting)} due and not measured this time")
+        hidden = len(history.skipped) - _LISTED
+        lines += [f"skipped: {name}: {why}" for name, why in history.skipped[-_LISTED:]]
+        return "\n".join([*lines, f"skipped before: {hidden} more"] if hidden > 0 else lines)
+
+    def plain(self) -> dict[str, Any]:
+        history, course = self.history, self.course
+        points = history.points
+        return {
+            "format": 1,
+            "response": points[-1].primary.name if points else None,
+            "level": LEVEL,
+            "regressions": [_plain_step(history, each) for each in self.worse],
+            "steps": [{**_plain_step(history, each), "accepted": each not in self.open} for each in course.steps],
+            "levels": [
+                {"first": points[each.first].commit.sha, "points": each.points, "ratio": exp(each.mean)}
+                for each in course.levels
+            ],
+            "noise": course.noise if isfinite(course.noise) else None,
+            "smallest_step": course.smallest if course.smallest != inf else None,
+            "points": [
+                {
+                    "commit": each.commit.sha, "subject": each.commit.subject, "measured": each.measured.isoformat(),
+                    "machine": each.machine, "blocks": each.blocks, "ratio": exp(each.mean),
+                }
+                for each in points
+            ],
+            "skipped": [{"commit": name, "why": why} for name, why in history.skipped],
+            "waiting": self.waiting,
+        }  # fmt: skip
+
+
+def answer_of(history: History, accepted: str | None, waiting: int = 0, least: float = 0.0) -> TrackAnswer:
+    """`accepted` is a commit's hash; one that was not measured accepts nothing. Steps exceed the share `least`."""
+    known = [place for place, each in enumerate(history.points) if accepted and each.commit.sha == accepted]
+    course = course_of([each.mean for each in history.points], least)
+    return TrackAnswer(history, course, known[-1] + 1 if known else 0, waiting)
+
+
+def _of_step(history: History, step: Step, title: str) -> str:
+    new, old = history.points[step.at], history.points[step.at - 1]
+    direct = new.parent == old.commit.sha  # else commits between them were not measured
+    where = new.commit.name if direct else f"between {old.commit.name} and {new.commit.name}"
+    return f"{where}: {title} {percent(step.estimate, step.low, step.high)}"
+
+
+def _plain_step(history: History, step: Step) -> dict[str, Any]:
+    points = history.points
+    return {
+        "commit": points[step.at].commit.sha,
+        "after": points[step.at - 1].commit.sha,
+        "direct": points[step.at].parent == points[step.at - 1].commit.sha,
+        "estimate": step.estimate, "low": step.low, "high": step.high,
+    }  # fmt: skip
+
+
+def _commits(count: int) -> str:
+    return "1 commit" if count == 1 else f"{count} commits"

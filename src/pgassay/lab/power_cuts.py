@@ -505,7 +505,11 @@ class PowerCuts:
                 finally:
                     with made.laps("stop"):
                         server.stop(immediately=True)
-                self._know(made)
+                _, after = made.looks
+                with self._lock:
+                    if made.record.verdict == SOUND and made.state is not None and made.state.sums:
+                        self._known.append((0 if after is None else after.at, made.state))
+                        self._known.sort(key=lambda each: each[0])
         finally:
             with made.laps("discard"):
                 self._drive.discard_cut(state)
@@ -526,14 +530,6 @@ class PowerCuts:
             if redo is None:
                 return self._known[-1][1]
             return next((state for at, state in reversed(self._known) if at <= redo), self._known[0][1])
-
-    def _know(self, made: Cut) -> None:
-        """Cuts that begin later need not read again what this one has."""
-        _, after = made.looks
-        with self._lock:
-            if made.record.verdict == SOUND and made.state is not None and made.state.sums:
-                self._known.append((0 if after is None else after.at, made.state))
-                self._known.sort(key=lambda each: each[0])
 
 
 def judge(

@@ -103,7 +103,20 @@ def check(resolved: ResolvedStudy) -> Checked:
         counted.require(arm)
     host_stage.require_rest(arms)
     power_cuts.require_risk(study, [arm.setup.load for arm in arms])
-    _check_settings(resolved)
+    seen: set[tuple[str, str, tuple[tuple[str, str], ...]]] = set()
+    for arm in resolved.arms:
+        if arm.installation.found_by == STAND_IN:
+            continue  # of another version, perhaps, which knows other settings
+        mark = (arm.setup.server, str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
+        if mark not in seen:
+            seen.add(mark)
+            try:
+                arm.installation.check_settings(arm.settings)
+            except NotSettableError as error:
+                namesakes = resolved.environment.catalogue.namesakes(error.name)
+                if namesakes:
+                    raise UsageError(error.message, f"did you mean {' or '.join(namesakes)}?") from None
+                raise
     return Checked(responses, _require_room(resolved))
 
 
@@ -120,23 +133,6 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
         *counted.responses(options),
         *(METRONOME if alternates else ()),
     )
-
-
-def _check_settings(resolved: ResolvedStudy) -> None:
-    seen: set[tuple[str, str, tuple[tuple[str, str], ...]]] = set()
-    for arm in resolved.arms:
-        if arm.installation.found_by == STAND_IN:
-            continue  # of another version, perhaps, which knows other settings
-        mark = (arm.setup.server, str(arm.installation.bindir), tuple(sorted(arm.settings.items())))
-        if mark not in seen:
-            seen.add(mark)
-            try:
-                arm.installation.check_settings(arm.settings)
-            except NotSettableError as error:
-                namesakes = resolved.environment.catalogue.namesakes(error.name)
-                if namesakes:
-                    raise UsageError(error.message, f"did you mean {' or '.join(namesakes)}?") from None
-                raise
 
 
 def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:

@@ -15,9 +15,9 @@ from pgassay.interfaces.kinds import NONE
 from pgassay.interfaces.options import factors_of
 from pgassay.interfaces.server import Server
 from pgassay.postgres import find, settings
-from pgassay.postgres.adoption import DATABASE
 from pgassay.postgres.attached.changes import PREFIX
 from pgassay.postgres.builds.request import BuildRequest, server_version
+from pgassay.postgres.copied import DATABASE
 from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize

@@ -18,7 +18,7 @@ from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.places import Account, Endpoint, Listening, Version
 from pgassay.interfaces.running import Clock, Runner, Running
 from pgassay.interfaces.server import READY_S
-from pgassay.postgres import adoption, network, ownership, processes, settings
+from pgassay.postgres import copied, network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, Session, tail
 from pgassay.study.units import parse_boolean, parse_memory
@@ -57,11 +57,11 @@ class LocalInstallation:
             others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
             if others:
                 raise fixed_by_copy(f"init.{others[0]}")
-            database = options.get(COPY_DATABASE, adoption.DATABASE)
-            programs = adoption.Programs(self.bindir, self.version, self.runner, self.account)
-            found = adoption.adopt(programs, Path(options[COPY_OF]), directory, database)
+            database = options.get(COPY_DATABASE, copied.DATABASE)
+            programs = copied.Programs(self.bindir, self.version, self.runner, self.account)
+            found = copied.adopt(programs, Path(options[COPY_OF]), directory, database)
             ownership.mark(
-                directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=adoption.ROLE
+                directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=copied.ROLE
             )
             if any((directory / "pg_twophase").iterdir()):
                 # They would hold their locks for ever; each can be ended in its own database alone.
@@ -109,7 +109,15 @@ class LocalInstallation:
         if crashed is not None:
             ownership.mark_again(directory, crashed, self.account)
         marker = ownership.require_mark(directory)
-        self._require_version(directory)
+        try:
+            with Directory.open(directory) as cluster:
+                found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
+        except FileNotFoundError as error:  # as the server itself would say
+            raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
+        if found != str(self.version.major):
+            raise ClusterError(
+                f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {self.version.major}'
+            )
         if (pid := processes.postmaster(directory)) is not None:
             raise ClusterError(f'cluster "{directory}" is already served by process {pid}')
         sockets, port = ownership.prepare_socket_directory(socket_directory, self.account)
@@ -173,17 +181,6 @@ class LocalInstallation:
         """
         with ownership.empty_configuration(self.account) as scratch:
             settings.check(self.runner, self.bindir, scratch, values)
-
-    def _require_version(self, directory: Path) -> None:
-        try:
-            with Directory.open(directory) as cluster:
-                found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
-        except FileNotFoundError as error:  # as the server itself would say
-            raise ClusterError(f'"{directory}" is not a valid data directory: PG_VERSION is missing') from error
-        if found != str(self.version.major):
-            raise ClusterError(
-                f'cluster "{directory}" was made by PostgreSQL {found}, these programs are {self.version.major}'
-            )
 
     def _write_settings(self, directory: Path, values: Mapping[str, str]) -> None:
         with Directory.open(directory) as cluster:

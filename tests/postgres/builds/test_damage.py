@@ -9,8 +9,7 @@ import pytest
 
 from pgassay.postgres.builds.builder import Builder
 from pgassay.postgres.builds.cache import file_sha256
-from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.postgres.builds.recipe import BuildError, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from tests.postgres.builds.fake_source import builds_made, make_builder, make_tree, needs_make
 

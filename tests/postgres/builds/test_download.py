@@ -11,7 +11,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import sources
-from pgassay.postgres.builds.errors import BuildError
+from pgassay.postgres.builds.recipe import BuildError
 from tests.fakes.runner import FakeRunner
 
 ONE_LINE = (

@@ -12,8 +12,7 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Readable
 from pgassay.lab.places import Building
 from pgassay.postgres.builds.builder import missing_builds
-from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.builds.recipe import Recipe, parse_extension, parse_spec
+from pgassay.postgres.builds.recipe import BuildError, Recipe, parse_extension, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.factors import FACTORS
 from pgassay.testing import real

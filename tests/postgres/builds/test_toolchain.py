@@ -6,7 +6,7 @@ import pytest
 
 from pgassay.postgres.builds import compilation
 from pgassay.postgres.builds.compilation import Toolchain
-from pgassay.postgres.builds.errors import BuildError
+from pgassay.postgres.builds.recipe import BuildError
 from tests.fakes.runner import FakeRunner
 
 

@@ -37,8 +37,15 @@ from pgassay.postgres.builds.compilation import (
     expected_objects,
     tell_nobody,
 )
-from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
-from pgassay.postgres.builds.recipe import DEFAULT_SEGMENT_BYTES, FETCHED, Recipe, Spec
+from pgassay.postgres.builds.recipe import (
+    DEFAULT_SEGMENT_BYTES,
+    FETCHED,
+    BuildError,
+    Recipe,
+    Spec,
+    failed,
+    no_such_source,
+)
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
 from pgassay.postgres.find import Finder
@@ -245,7 +252,25 @@ class Builder:
             try:
                 if extension is None:
                     objects_in = staging / "objects"
-                    compilation = self._compilation(recipe, source, staging, log)
+                    tree = self.sources.unpack(source, staging / "source")
+                    self.toolchain.require(tree)
+                    for name in ("objects", "installed"):
+                        (staging / name).mkdir()
+                    others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
+                    compilation = Compilation(
+                        runner=self.runner,
+                        clock=self.clock,
+                        recipe=recipe,
+                        cc=self.toolchain.cc,
+                        source=tree,
+                        work=staging / "objects",
+                        prefix=self.cache.directory(recipe.key),
+                        log=log,
+                        jobs=self.jobs,
+                        debian=self.toolchain.debian,
+                        expected=next(others, None) or expected_objects(tree),
+                        tell=self.tell,
+                    )
                     with self._given(staging):
                         made = compilation.run()
                 else:
@@ -273,27 +298,6 @@ class Builder:
             of_extension = extension.as_recorded if extension is not None else ""
             files = list_files(installed)
             self.cache.put(installed, Manifest(recipe, spec, made_utc, seconds, objects, files, extension=of_extension))
-
-    def _compilation(self, recipe: Recipe, source: Source, staging: Path, log: Path) -> Compilation:
-        tree = self.sources.unpack(source, staging / "source")
-        self.toolchain.require(tree)
-        for name in ("objects", "installed"):
-            (staging / name).mkdir()
-        others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
-        return Compilation(
-            runner=self.runner,
-            clock=self.clock,
-            recipe=recipe,
-            cc=self.toolchain.cc,
-            source=tree,
-            work=staging / "objects",
-            prefix=self.cache.directory(recipe.key),
-            log=log,
-            jobs=self.jobs,
-            debian=self.toolchain.debian,
-            expected=next(others, None) or expected_objects(tree),
-            tell=self.tell,
-        )
 
     @contextmanager
     def _given(self, staging: Path) -> Iterator[None]:

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from pgassay import scratch
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError
 from pgassay.locks import alone
-from pgassay.postgres.builds.errors import ROOM, BuildError
-from pgassay.postgres.builds.recipe import Recipe
+from pgassay.postgres.builds.recipe import ROOM, BuildError, Recipe
 from pgassay.study.units import format_bytes
 
 VARIABLE = "PGASSAY_CACHE"
@@ -177,13 +177,8 @@ class Cache:
 def read_manifest(directory: Path, key: str) -> Manifest:
     """The manifest in a build's folder; raises `BuildError` if it cannot be read."""
     try:
-        found: dict[str, Any] = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-        raw = found.pop("recipe")
-        found.pop("origin", None)  # of earlier versions: the host that sent it
-        recipe = Recipe(**{**raw, "flags": tuple(raw["flags"])})
-        files = {str(name): (int(size), str(digest)) for name, (size, digest) in found.pop("files").items()}
-        return Manifest(recipe=recipe, files=files, **found)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return msgspec.json.decode((directory / MANIFEST).read_bytes(), type=Manifest)
+    except (OSError, msgspec.MsgspecError) as error:
         raise damaged(key, f"its {MANIFEST} cannot be read ({error})") from None
 
 

@@ -19,8 +19,7 @@ from pgassay import children
 from pgassay.interfaces import versions
 from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.running import Clock, Runner
-from pgassay.postgres.builds.errors import BuildError, failed
-from pgassay.postgres.builds.recipe import Recipe
+from pgassay.postgres.builds.recipe import BuildError, Recipe, failed
 
 _PARSER = "src/backend/parser/gram.c"
 _LIBRARIES = (

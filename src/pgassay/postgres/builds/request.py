@@ -13,8 +13,7 @@ from pgassay.interfaces.kinds import Kind
 from pgassay.interfaces.options import Options, ReadBack, option
 from pgassay.interfaces.server import Server
 from pgassay.postgres.builds import cache, recipe
-from pgassay.postgres.builds.errors import BuildError
-from pgassay.postgres.builds.recipe import Spec, parse_extension, parse_spec
+from pgassay.postgres.builds.recipe import BuildError, Spec, parse_extension, parse_spec
 from pgassay.postgres.builds.sources import fits
 from pgassay.postgres.find import canonical_version
 from pgassay.study.levels import Level

@@ -23,14 +23,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.running import Completed, Runner
-from pgassay.postgres.builds.archives import NoArchiveError, extract
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.commits import export, git, refused_name
-from pgassay.postgres.builds.errors import BuildError, failed, no_such_source
-from pgassay.postgres.builds.recipe import FETCHED, Spec, parse_spec
+from pgassay.postgres.builds.commits import NoArchiveError, export, extract, git, refused_name
+from pgassay.postgres.builds.recipe import FETCHED, BuildError, Spec, failed, no_such_source, parse_spec
 
 FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
 VERSIONS = "https://www.postgresql.org/versions.json"
@@ -417,12 +417,10 @@ class Sources:
 def _noted(path: Path) -> Source:
     """What a note of the cache says; raises `BuildError` for one that was changed by hand."""
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
-        said.pop("kept", None)  # of earlier versions, which knew sources that were not here
-        source = Source(**said)
+        source = msgspec.json.decode(path.read_bytes(), type=Source)
         parse_spec(source.spec)
         readable = bool(_numbers(source.version))
-    except (OSError, ValueError, TypeError, AttributeError, UsageError) as error:
+    except (OSError, msgspec.MsgspecError, UsageError) as error:
         raise _damaged_source(path, f"it cannot be read ({error})") from None
     if not readable or source.sha256 != path.stem:
         raise _damaged_source(path, "it belongs to another source")
