@@ -68,7 +68,7 @@ def test_it_is_a_job_with_a_volume_that_it_goes_on_with_and_no_secret_in_it(jour
     keys = {each["valueFrom"]["secretKeyRef"]["key"] for each in container["env"] if "valueFrom" in each}
     assert keys == {"dsn-A", "dsn-B"}
     assert "'--from-literal=dsn-A=host=old dbname=app'" in text
-    assert container["args"][:3] == ["compare", "--server=A=$(PGASSAY_SERVER_A)", "--server=B=$(PGASSAY_SERVER_B)"]
+    assert container["args"][:3] == ["compare", "--server=A=$(DSN_A)", "--server=B=$(DSN_B)"]
     assert container["args"][container["args"].index("-f") + 1] == "/study/orders.sql"
     assert container["args"][-1] == "application_name=$$(NAME)", "Kubernetes replaces no other name"
     assert {"requests", "limits"} == container["resources"].keys()
@@ -114,7 +114,7 @@ def test_its_container_runs_the_command_and_another_pod_goes_on_with_it(journey:
         return re.sub(r"/(runs|secret|private)\b", lambda found: f"{journey.path}{found[0]}", named)
 
     environment = {
-        **os.environ, **{name: there(value) for name, value in variables.items() if name != "PGASSAY_SERVER"},
+        **os.environ, **{name: there(value) for name, value in variables.items() if name != "DSN"},
         "PATH": f"{bin_}:{os.environ['PATH']}", "TMPDIR": str(journey.temporary),
         "PGASSAY_DATA_DIR": str(journey.data),
     }  # fmt: skip

@@ -324,7 +324,7 @@ def test_a_failover_ends_the_run_by_name(journey: Place, doomed: Cluster, primar
     doomed.fail_over(primary_lives=primary_lives)
     done = finished(process, LONG_S)
     assert done.returncode == 2, done.stdout
-    said = "reach different servers: there was a failover" if primary_lives else "has failed over: it is on timeline 2"
+    said = "reach different servers" if primary_lives else "has failed over: it is on timeline 2"
     assert said in done.stderr
     assert not any(trial.status is Status.FAILED for trial in journey.record("a").trials), "no outcome of a treatment"
     where = doomed.folder if primary_lives else doomed.address

@@ -21,7 +21,7 @@ from pgassay.errors import UsageError
 from pgassay.postgres.attached.attachment import require_no_secret
 
 SECRET = "pgassay-server"
-_DSN = "PGASSAY_SERVER"
+_DSN = "DSN"
 _SCRIPT = (
     "test ! -e /secret/pgpass || install -m 600 /secret/pgpass /private/pgpass;"
     ' if test -e "$0"; then exec pgassay resume "$0" --i-own; fi; exec pgassay "$@" --out "$0"'

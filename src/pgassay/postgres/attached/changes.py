@@ -406,11 +406,19 @@ class ServerChanges:
             self._pause(_RESTART_LOOK_S)
 
     def require_direct(self, other: Server) -> None:
-        """Raise `BenchError` where a session that has just begun, at the same address, has reached another server."""
-        if other.query(_STARTED) != self._sql.query(_STARTED):
+        """Raise `BenchError` where a session that has just begun, at the same address, has reached another server.
+
+        That may not even have its database.
+        """
+        ours, theirs, why = self._sql.query(_STARTED), [], ""
+        try:
+            theirs = other.query(_STARTED)
+        except QueryError as error:
+            why = f" ({error.message})"
+        if theirs != ours:
             raise BenchError(
-                f"connections to {self._ledger.place} reach different servers: there was a failover, or the address"
-                " leads to several",
+                f"connections to {self._ledger.place} reach different servers{why}: there was a failover, or the"
+                " address leads to several",
                 "name one server by an address of its own",
             )
 
