@@ -60,13 +60,13 @@ def manifest(
     given = [f"--server={f'{each}=' if each else ''}$({variables[each]})" for each in servers]
     command, *rest = _kept(words, {word: f"/study/{word.rpartition('/')[2]}" for word in files})
     mounts = {"runs": "/runs", "secret": "/secret", "private": "/private", **({"study": "/study"} if files else {})}
-    volumes = {
+    volumes: dict[str, dict[str, Any]] = {
         "runs": {"persistentVolumeClaim": {"claimName": label}},
         "secret": {"secret": {"secretName": SECRET}},
         "private": {"emptyDir": {"medium": "Memory"}},
         **({"study": {"configMap": {"name": label}}} if files else {}),
     }
-    environment = {
+    environment: dict[str, dict[str, Any]] = {
         "PGPASSFILE": {"value": "/private/pgpass"},
         "PGASSAY_STATE_DIR": {"value": "/runs/state"},
         **{
