@@ -483,7 +483,7 @@ class ServerChanges:
         for name, value in before.items():
             now = self.set_before(name)
             if now == value:
-                if found.timeline != self._ledger.timeline:
+                if self._ledger.timeline not in (0, found.timeline):
                     done.append(f"nothing of {name}, which the primary before the failover may have still")
                 continue
             if now is not None and canonical(now) not in map(canonical, ours[name]):
