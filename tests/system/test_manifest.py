@@ -136,7 +136,7 @@ def test_its_container_runs_the_command_and_another_pod_goes_on_with_it(journey:
     second = finished(pod_of(), LONG_S)
     run = journey.record("a")
     assert second.returncode in (0, 1), second.stderr
-    assert {trial.levels["server.work_mem"].canonical for trial in run.trials} == {"4MB", "64MB"}
+    assert {trial.levels["server.work_mem"].typed for trial in run.trials} == {"4MB", "64MB"}
     assert resumed(journey.runs / "a") == 1
     assert server.state() == before
     assert (journey.path / "private" / "pgpass").stat().st_mode & 0o077 == 0

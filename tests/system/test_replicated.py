@@ -311,7 +311,7 @@ def test_several_hosts_are_refused_wherever_they_are_named(
 
 @pytest.mark.parametrize("primary_lives", [False, True])
 def test_a_failover_ends_the_run_by_name(journey: Place, doomed: Cluster, primary_lives: bool) -> None:
-    """A standby is promoted, and the address leads to it; the former primary is down, or goes on by itself."""
+    """A standby is promoted, and the address leads to it; the former primary is down, or still takes connections."""
     longer = ("--set", "load.duration=20s", "--slot-limit", "9GB")
     command = words(journey, doomed, *longer)
     if primary_lives:  # and no restart ends our session with it
