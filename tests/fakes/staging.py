@@ -31,6 +31,9 @@ class FakeStaging:
     """The same as it was at the last reload."""
     hides_files: bool = False
     """pg_file_settings is closed to the role, as it is to all but superusers."""
+    system: str = "7"
+    standby: bool = False
+    timeline: int = 1
     killed_at: int = -1
     after: bool = False
     statements: list[str] = field(default_factory=list)
@@ -120,7 +123,14 @@ def _of_settings(server: FakeStaging, found: re.Match[str], parameters: Sequence
     return [] if value is None else [(value,)]
 
 
+def _facts(server: FakeStaging, found: re.Match[str], parameters: Sequence[Any]) -> Rows:
+    return [(170005, "PostgreSQL 17.5", server.standby, "dba", True, True, True, True, True, 97, None, 0, "7.5")]
+
+
 KNOWN: dict[str, Answer] = {
+    r"SELECT current_setting\('server_version_num'\).*": _facts,
+    r"SELECT system_identifier.*": lambda server, found, parameters: [(server.system,)],
+    r"SELECT .*pg_walfile_name.*": lambda server, found, parameters: [(server.timeline,)],
     r'CREATE DATABASE "(?P<name>\w+)" TEMPLATE "(?P<template>\w+)"( STRATEGY = FILE_COPY)?': _create,
     r"COMMENT ON DATABASE \"(?P<name>\w+)\" IS '(?P<text>.*)'": _comment,
     r'DROP DATABASE IF EXISTS "(?P<name>\w+)" WITH \(FORCE\)': _drop,

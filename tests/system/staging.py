@@ -1,6 +1,7 @@
 """A PostgreSQL that pgassay did not make and does not know: somebody's staging server, with a database of their own."""
 
 import os
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -100,6 +101,71 @@ class Staging:
             ),
             "orders": orders,
         }
+
+
+_SCRIPT = """#!/bin/sh
+echo restart >> {folder}/calls
+inside() {{ touch {folder}/inside; sleep $1; }}
+case "$(cat {folder}/mode)" in
+  hang) inside 600 ;;
+  fail) echo "Job for postgresql.service failed."; exit 3 ;;
+  nothing) exit 0 ;;
+  ignore) {pg_ctl} -D {folder}/data {how} restart -o "{options} -c shared_buffers=77MB" ;;
+  another) {pg_ctl} -D {folder}/data {how} stop && {pg_ctl} -D {folder}/second {how} start -o "{options}" ;;
+  slow) inside 1; {pg_ctl} -D {folder}/data {how} stop; sleep 1; {pg_ctl} -D {folder}/data {how} start -o "{options}" ;;
+  half) {pg_ctl} -D {folder}/data {how} stop; inside 600 ;;
+  *) {pg_ctl} -D {folder}/data {how} restart -o "{options}" ;;
+esac
+"""
+
+
+class Restartable(Staging):
+    """A staging server with a script of its owner's that restarts it, as the word in `mode` says."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        account = choose()
+        words = [str(real.installation().bindir / "pg_ctl")]
+        if os.geteuid() == 0:
+            words = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups", *words]
+        self.script = folder / "restart.sh"
+        self._pg_ctl = shlex.join(words)
+        text = _SCRIPT.format(
+            folder=folder,
+            pg_ctl=self._pg_ctl,
+            how=f"-w -t 60 -m fast -s -l {folder}/log2",
+            options=f"-k {folder} -p {PORT} -c listen_addresses=",
+        )
+        self.script.write_text(text)
+        self.script.chmod(0o755)
+        (folder / "log2").touch()
+        os.chown(folder / "log2", account.uid, account.gid)
+        self.mode("as it should")
+
+    def mode(self, word: str) -> None:
+        """How the next restarts go."""
+        (self.folder / "mode").write_text(word)
+        (self.folder / "inside").unlink(missing_ok=True)
+
+    def restarts(self) -> int:
+        calls = self.folder / "calls"
+        return len(calls.read_text().splitlines()) if calls.exists() else 0
+
+    def inside(self) -> bool:
+        """Is a restart under way that takes its time?"""
+        return (self.folder / "inside").exists()
+
+    def stop(self) -> None:
+        """Whoever has started it."""
+        for data in ("data", "second"):
+            if (self.folder / data).exists():
+                os.system(f"{self._pg_ctl} -D {self.folder}/{data} -m immediate -w stop >/dev/null 2>&1")
+        super().stop()
+
+    def again(self) -> None:
+        """As it should run, for the next test."""
+        self.mode("as it should")
+        os.system(f"{self.script} >/dev/null 2>&1")
 
 
 @contextmanager

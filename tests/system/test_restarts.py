@@ -1,7 +1,6 @@
 """A user's server that is restarted by the user's command: every level in force, and all put back, whatever happens."""
 
 import os
-import shlex
 import signal
 import time
 from collections.abc import Iterator
@@ -12,7 +11,6 @@ import pytest
 
 from pgassay.cli import main
 from pgassay.errors import PgassayError
-from pgassay.host.accounts import choose
 from pgassay.interfaces.errors import BenchError, ClusterError, Missing
 from pgassay.postgres.attached import attachment
 from pgassay.postgres.attached.attachment import Attachment, attach
@@ -20,74 +18,11 @@ from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.study.responses import Status
 from pgassay.testing import real
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, wait_until
-from tests.system.staging import PORT, Staging, staging
+from tests.system.staging import Restartable, staging
 
 pytestmark = pytest.mark.system
 
 PATIENCE_S = 120.0
-_SCRIPT = """#!/bin/sh
-echo restart >> {folder}/calls
-inside() {{ touch {folder}/inside; sleep $1; }}
-case "$(cat {folder}/mode)" in
-  hang) inside 600 ;;
-  fail) echo "Job for postgresql.service failed."; exit 3 ;;
-  nothing) exit 0 ;;
-  ignore) {pg_ctl} -D {folder}/data {how} restart -o "{options} -c shared_buffers=77MB" ;;
-  another) {pg_ctl} -D {folder}/data {how} stop && {pg_ctl} -D {folder}/second {how} start -o "{options}" ;;
-  slow) inside 1; {pg_ctl} -D {folder}/data {how} stop; sleep 1; {pg_ctl} -D {folder}/data {how} start -o "{options}" ;;
-  half) {pg_ctl} -D {folder}/data {how} stop; inside 600 ;;
-  *) {pg_ctl} -D {folder}/data {how} restart -o "{options}" ;;
-esac
-"""
-
-
-class Restartable(Staging):
-    """A staging server with a script of its owner's that restarts it, as the word in `mode` says."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        account = choose()
-        words = [str(real.installation().bindir / "pg_ctl")]
-        if os.geteuid() == 0:
-            words = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups", *words]
-        self.script = folder / "restart.sh"
-        self._pg_ctl = shlex.join(words)
-        text = _SCRIPT.format(
-            folder=folder,
-            pg_ctl=self._pg_ctl,
-            how=f"-w -t 60 -m fast -s -l {folder}/log2",
-            options=f"-k {folder} -p {PORT} -c listen_addresses=",
-        )
-        self.script.write_text(text)
-        self.script.chmod(0o755)
-        (folder / "log2").touch()
-        os.chown(folder / "log2", account.uid, account.gid)
-        self.mode("as it should")
-
-    def mode(self, word: str) -> None:
-        """How the next restarts go."""
-        (self.folder / "mode").write_text(word)
-        (self.folder / "inside").unlink(missing_ok=True)
-
-    def restarts(self) -> int:
-        calls = self.folder / "calls"
-        return len(calls.read_text().splitlines()) if calls.exists() else 0
-
-    def inside(self) -> bool:
-        """Is a restart under way that takes its time?"""
-        return (self.folder / "inside").exists()
-
-    def stop(self) -> None:
-        """Whoever has started it."""
-        for data in ("data", "second"):
-            if (self.folder / data).exists():
-                os.system(f"{self._pg_ctl} -D {self.folder}/{data} -m immediate -w stop >/dev/null 2>&1")
-        super().stop()
-
-    def again(self) -> None:
-        """As it should run, for the next test."""
-        self.mode("as it should")
-        os.system(f"{self.script} >/dev/null 2>&1")
 
 
 @pytest.fixture(scope="module")
@@ -319,28 +254,3 @@ def test_a_read_only_server_is_refused(server: Restartable, tmp_path: Path) -> N
             attach(server.dsn("plain"), tmp_path, Missing(), {})
     finally:
         server.query("ALTER ROLE plain RESET default_transaction_read_only")
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(LONG_S)
-@pytest.mark.parametrize("moment", range(12))
-def test_killed_at_any_moment_it_is_as_it_was(
-    journey: Place,
-    server: Restartable,
-    before: dict[str, object],
-    state_directory: Path,
-    capsys: pytest.CaptureFixture[str],
-    moment: int,
-) -> None:
-    """Half of the moments are inside a restart that takes its time, half at any time of a run."""
-    if moment % 2:
-        server.mode("slow")
-    calls = server.restarts()
-    process = journey.start(*words(journey, server))
-    wait_until(lambda: server.restarts() > calls + moment // 4, process)
-    time.sleep(0.3 * (moment % 4) + 0.05 * moment)
-    kill(process)
-    main(["doctor", "--repair"])
-    shown = capsys.readouterr().err
-    assert "put back" in shown, shown
-    assert list(state_directory.glob("attached-*.jsonl")) == [], shown

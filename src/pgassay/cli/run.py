@@ -138,6 +138,11 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
             metavar="TIME",
             help="end the command, and the run, when a restart takes longer (default: 2min)",
         )
+        machine.add_argument(
+            "--manifest",
+            action="store_true",
+            help="print a Kubernetes Job that does the same near the server of --server, and run nothing",
+        )
     add_owned_option(machine)
     _trust.add_trust_option(machine)
     add_options(machine, "--allow-busy", "--allow-volatile")
@@ -164,7 +169,9 @@ def study_defaults() -> dict[str, Any]:
 
 def add_owned_option(parser: argparse._ActionsContainer) -> None:
     """Which devices are the user's own, and whether the server of --server is."""
-    parser.set_defaults(server=[], companion=[], slot_limit="8GB", restart_command=None, restart_limit=None)
+    parser.set_defaults(
+        server=[], companion=[], slot_limit="8GB", restart_command=None, restart_limit=None, manifest=False
+    )
     parser.add_argument(
         "--i-own",
         action="append",
@@ -229,15 +236,19 @@ def run_document(
     require_live(arguments)
     _trust.require_study(arguments, written.study, files)
     path = run_path(arguments, written.study.name)
+    if arguments.manifest:
+        from pgassay.cli._manifest import manifest
+
+        print(manifest(written.study.name, servers_of(arguments.server), arguments, sys.argv[1:]))
+        return SUCCESS
     options = bench_options(arguments)
     options = options if files is None else replace(options, files=files)
     with fleet.clients_of(arguments) as clients, bench_of(replace(options, clients=clients)) as bench:
         resolved = resolve(written.study, bench.environment())
         prepared = prepare(resolved, bench)
         prepared = replace(prepared, remarks=(*prepared.remarks, *remarks))
-        for remark in prepared.remarks:
-            if remark.warning:
-                warn(remark.warning)
+        for text in filter(None, (remark.warning for remark in prepared.remarks)):
+            warn(text)
         if written.left_out:
             warn(host_factors_left_out(written.left_out))
         if arguments.dry_run:

@@ -274,19 +274,20 @@ class UserServer:
     def _visitors(self) -> Callable[[], str]:
         """Whoever is there now, and whoever came and went: both make a window invalid.
 
-        What the watch has found wrong with a replication slot is raised.
+        What the watch has found wrong with a slot or standby is raised, and that another server answers.
         """
         attached, known = self.attached, 0
 
         def ask() -> str:
             nonlocal known
             ours, watch = attached.changes.databases, self.watch
+            attached.changes.require_same()
             before, known = known, about.sessions_of_others(attached.sql, attached.facts, ours)
             there = about.others(attached.sql, ours, patience_s=0.0, companions=self.companions)
             found = {each.pid: each for each in there}
             if watch is not None:
-                if watch.overfull is not None:
-                    raise watch.overfull
+                if watch.broken is not None:
+                    raise watch.broken
                 found |= watch.strangers
                 watch.strangers = {}
             came = 0 if self.companions.sessions else known - before

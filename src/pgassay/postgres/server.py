@@ -131,8 +131,10 @@ def tail(path: Path) -> str:
 class Session:
     """Connects at the first statement, and once more when the connection was lost between two statements."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, first: str = "") -> None:
         self._endpoint = endpoint
+        self._first = first
+        """A statement that each connection begins with."""
         self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -167,4 +169,6 @@ class Session:
                 self._connection = self._endpoint.connect(autocommit=True, prepare_threshold=None)
             except psycopg.Error as error:
                 raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
+            if self._first:
+                self._connection.execute(self._first.encode())
         return self._connection

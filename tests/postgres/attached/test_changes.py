@@ -25,11 +25,12 @@ FACTS = Facts(
     reloads=True,
     connections=97,
     data_directory=None,
+    timeline=1,
 )
 
 
 def ledger_of(folder: Path) -> AttachedLedger:
-    return AttachedLedger.of(folder, ENDPOINT, FACTS.system)
+    return AttachedLedger.of(folder, ENDPOINT, FACTS.system, timeline=FACTS.timeline)
 
 
 def changes(server: FakeStaging, folder: Path) -> ServerChanges:
@@ -146,3 +147,41 @@ def test_a_database_without_our_name_is_never_dropped(tmp_path: Path) -> None:
     made._ledger.add(Debt("database", "app"))  # a list that somebody has edited
     with pytest.raises(ValueError, match="app"):
         made.give_back()
+
+
+def test_a_failover_ends_a_run_by_name_and_what_is_there_is_put_back(tmp_path: Path) -> None:
+    """The new primary has our databases, and none of our settings: these are in a file of the former one."""
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.create_database(made.new_name())
+    made.set_system({"max_wal_size": "9GB"})
+    made.require_same()
+    server.timeline, server.file = 2, {}
+    with pytest.raises(BenchError, match=r"has failed over: it is on timeline 2 now") as caught:
+        made.require_same()
+    assert "may keep max_wal_size by ALTER SYSTEM" in (caught.value.hint or "")
+    done = made.give_back()
+    assert "nothing of max_wal_size, which the primary before the failover may have still" in done
+    assert set(server.databases) == {"postgres", "app"}
+
+
+def test_a_primary_that_has_become_a_standby_gets_its_settings_back(tmp_path: Path) -> None:
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.set_system({"max_wal_size": "9GB"})
+    server.standby, server.timeline = True, 0
+    with pytest.raises(BenchError, match=r"has failed over: it is a standby now"):
+        made.require_same()
+    made.give_back()
+    assert server.file == {"checkpoint_timeout": "10min"}
+
+
+def test_nothing_is_changed_on_another_server_at_the_same_address(tmp_path: Path) -> None:
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.set_system({"max_wal_size": "9GB"})
+    server.system = "8"
+    with pytest.raises(BenchError, match="is another one now"):
+        made.give_back()
+    assert server.file["max_wal_size"] == "9GB"
+    assert ledger_of(tmp_path).owed()

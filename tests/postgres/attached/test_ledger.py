@@ -97,13 +97,15 @@ def test_one_lab_at_a_time_and_doctor_tells_which_it_is(tmp_path: Path) -> None:
 
 
 class Agreeing:
-    """A session that says yes."""
+    """A session that says yes, and nobody else has one."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, first: str = "") -> None:
         self.endpoint = endpoint
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> list[tuple[object, ...]]:
-        return [(True,)]
+        if "synchronous_standby_names" in sql:
+            return [("", "on", 0)]
+        return [] if "pg_locks" in sql else [(True,)]
 
     def close(self) -> None:
         """There is nothing to close."""

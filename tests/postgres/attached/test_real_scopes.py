@@ -312,13 +312,13 @@ def test_companions_and_slots_of_a_real_server_are_watched(server: Staging) -> N
             assert reading.values["session_looks"]
             assert reading.values["wal_sent_bytes"] == 0
             assert reading.values["slot_bytes"] is not None
-            assert (watch.overfull, any(each in companions for each in watch.strangers.values())) == (None, False)
+            assert (watch.broken, any(each in companions for each in watch.strangers.values())) == (None, False)
         with psycopg.connect(server.dsn(database="app"), application_name="pgbench", autocommit=True) as load:
             server.query("SELECT pg_logical_emit_message(false, 'pgassay', repeat('x', 100000)), pg_switch_wal()")
             watch.limit_bytes = 1000
             watch.read()
-            assert watch.overfull is not None
-            assert 'slot "stuck" holds back' in watch.overfull.message
+            assert watch.broken is not None
+            assert 'slot "stuck" holds back' in watch.broken.message
             with pytest.raises(psycopg.OperationalError):
                 load.execute("SELECT pg_sleep(1)")
     finally:

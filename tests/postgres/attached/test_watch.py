@@ -12,7 +12,7 @@ from pgassay.host.runner import SystemClock
 from pgassay.interfaces.errors import BenchError, QueryError
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
-from pgassay.postgres.attached.watch import SLOT_BYTES, SOURCE, Slot, Watch, require_slots
+from pgassay.postgres.attached.watch import SLOT_BYTES, SOURCE, Slot, Watch, require_slots, unsynced
 from pgassay.postgres.server import Session
 
 EXPORTER = Client(7, "exporter", "postgres", "monitor", "client backend", "active")
@@ -75,6 +75,7 @@ class Fake(Session):
         self.slots: list[tuple[object, ...]] = []
         self.sent = 1000
         self.ended: list[object] = []
+        self.synchronous = 3
         self.gone = False
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -85,6 +86,8 @@ class Fake(Session):
             return []
         if "pg_replication_slots" in sql:
             return self.slots
+        if "synchronous_standby_names" in sql:
+            return [("ANY 2 (a, b, c)", "on", self.synchronous)]
         if "sent_lsn" in sql:
             self.sent += 500
             return [(self.sent, 70)]
@@ -119,9 +122,47 @@ def test_a_slot_that_would_fill_the_disk_ends_the_load() -> None:
     server = Fake()
     watch = watched(server)
     watch.read()
-    assert (watch.overfull, server.ended) == (None, [])
+    assert (watch.broken, server.ended) == (None, [])
     server.slots = [("stuck", SLOT_BYTES + 1, "extended", None)]
     watch.read()
-    assert watch.overfull is not None
-    assert '"stuck"' in watch.overfull.message
+    assert watch.broken is not None
+    assert '"stuck"' in watch.broken.message
+    assert server.ended == [["pgassay_1"]]
+
+
+@pytest.mark.parametrize(
+    ("names", "commit", "streaming", "fine"),
+    [
+        ("", "on", 0, True),
+        ("a, b", "on", 1, True),
+        ("a, b", "on", 0, False),
+        ("*", "remote_apply", 0, False),
+        ("first 2 (a, b)", "on", 1, False),
+        ("2 (a, b)", "on", 2, True),
+        ("a", "local", 0, True),
+    ],
+)
+def test_commits_that_would_wait_for_ever_are_seen(names: str, commit: str, streaming: int, fine: bool) -> None:
+    class Answers(Fake):
+        def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+            return [(names, commit, streaming)]
+
+    assert (unsynced(Answers()) is None) == fine
+
+
+def test_a_synchronous_standby_that_stays_away_ends_the_load_and_one_that_comes_back_does_not() -> None:
+    server = Fake()
+    watch = watched(server)
+    for _ in range(3):
+        server.synchronous = 1
+        for _ in range(29):
+            watch.read()
+        server.synchronous = 2
+        watch.read()
+    assert (watch.broken, server.ended) == (None, [])
+    server.synchronous = 1
+    for _ in range(30):
+        watch.read()
+    assert watch.broken is not None
+    assert "1 of 2 stream WAL" in watch.broken.message
     assert server.ended == [["pgassay_1"]]

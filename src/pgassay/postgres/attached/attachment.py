@@ -1,15 +1,15 @@
 """Attaching to a server that the user names, and leaving it; what a killed lab owes is put back first.
 
-Nobody else may work there: we look who is connected, and hold an advisory lock besides. Such a lock is one of its
-database only, so it is the look that keeps two labs apart: each is connected before it looks.
+Nobody else may work there: we look who is connected, and hold an advisory lock, which keeps two labs apart.
 
 The command is kept in a run's record, and the address in the list of what is owed, so neither may hold a secret. Who
 needs a password has it in a file (manual, "The Password File"), where client programs find it, too.
 
+Our own sessions wait for no standby: what is put back must not hang where a synchronous one has gone.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,17 +18,17 @@ from pgassay.interfaces.errors import BenchError, ClusterError, Missing, QueryEr
 from pgassay.interfaces.places import VARIABLES, Endpoint
 from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import (
-    LOCK_KEY,
-    TAKE_LOCK,
     AttachedLedger,
     ServerChanges,
     ledgers,
+    require_lock,
     revive,
     still_owed,
 )
 from pgassay.postgres.attached.clients import NOBODY, Companions
 from pgassay.postgres.attached.facts import Facts, other_clients
 from pgassay.postgres.attached.restarts import RestartCommand
+from pgassay.postgres.attached.watch import unsynced
 from pgassay.postgres.server import Session
 from pgassay.study.findings import Finding, Severity
 
@@ -39,6 +39,7 @@ _PASSWORD = "PGPASSWORD"
 _OURS = ("application_name", "connect_timeout", "fallback_application_name")
 _FILES = {"passfile", "sslcert", "sslkey", "sslrootcert", "sslcrl"}
 _OWN_FIELDS = ("host", "port", "dbname", "user")
+_LOCALLY = "SET synchronous_commit = local"
 
 
 def require_no_secret(dsn: str) -> None:
@@ -46,8 +47,7 @@ def require_no_secret(dsn: str) -> None:
     given = _parsed(dsn)
     if "password" in given or "sslpassword" in given:
         raise UsageError("--server holds a password, and the record keeps the command", _FILE)
-    if "," in given.get("host", "") or "," in given.get("port", ""):
-        raise UsageError("--server names several hosts", "name the one that may be changed")
+    _require_one_host(given)
     for name in given:
         if name not in (*VARIABLES, *_OURS, *_OWN_FIELDS):
             raise UsageError(
@@ -67,6 +67,12 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
     try:
         with psycopg.connect(dsn, connect_timeout=CONNECT_S, application_name="pgassay", autocommit=True) as connection:
             found = connection.info
+            _require_one_host(found.get_parameters())  # also of a service, and of variables
+            if connection.execute("SELECT pg_backend_pid()").fetchone() != (found.backend_pid,):
+                raise UsageError(
+                    f"{called} is reached through a pooler, which hands sessions over, and settings with them",
+                    "name the address of the server itself; the pooler may stay (--companion role=NAME)",
+                )
             if connection.pgconn.used_password and environment.get(_PASSWORD):
                 raise UsageError("the password is in PGPASSWORD, which programs of a load do not inherit", _FILE)
             given = found.get_parameters()
@@ -83,6 +89,11 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
             f"could not connect to {called}: {str(error).strip().splitlines()[0]}",
             "try the same with psql",
         ) from None
+
+
+def _require_one_host(given: Mapping[str, str]) -> None:
+    if any("," in given.get(name, "") for name in ("host", "hostaddr", "port")):
+        raise UsageError("--server names several hosts", "name the one that may be changed")
 
 
 def _parsed(dsn: str) -> dict[str, str]:
@@ -135,7 +146,7 @@ def attach(
     it must not be one of those `besides`. Raises `PgassayError`.
     """
     endpoint = _resolved(dsn, directory, environment, called)
-    sql = Session(endpoint)
+    sql = Session(endpoint, _LOCALLY)
     ledger: AttachedLedger | None = None
     try:
         found = facts.ask(sql)
@@ -153,28 +164,35 @@ def attach(
                 "let its databases be written, or name another server",
             )
         data = found.data_directory if found.here else None
-        ledger = AttachedLedger.of(directory, endpoint, found.system, restart, data)
+        ledger = AttachedLedger.of(directory, endpoint, found.system, restart, data, found.timeline)
         made = Attachment(endpoint, sql, found, ledger, ServerChanges(sql, ledger, found))
         if not planned:
             found = _take(sql, ledger, found)
             made = Attachment(endpoint, sql, found, ledger, made.changes)
-        if not found.creates_databases:
-            missing.name(
-                f"CREATEDB on {called}",
-                ClusterError(
-                    f'role "{found.role}" of {called} may not create databases, and the load works in some of our own',
-                    f'ALTER ROLE "{found.role}" CREATEDB',
-                ),
-            )
-        others = facts.others(sql, companions=companions)
-        if others:
-            missing.name(f"other clients of {called}", other_clients(others, found.role, called))
+        for what, error in _lacking(sql, found, companions, called):
+            missing.name(what, error)
     except BaseException:
         sql.close()
         if ledger is not None:
             ledger.release()
         raise
     return made
+
+
+def _lacking(sql: Session, found: Facts, companions: Companions, called: str) -> Iterator[tuple[str, BenchError]]:
+    """What is in the way of a run, by name."""
+    if not found.creates_databases:
+        yield (
+            f"CREATEDB on {called}",
+            ClusterError(
+                f'role "{found.role}" of {called} may not create databases, and the load works in some of our own',
+                f'ALTER ROLE "{found.role}" CREATEDB',
+            ),
+        )
+    if waiting := unsynced(sql):
+        yield f"standbys of {called}", waiting
+    if others := facts.others(sql, companions=companions):
+        yield f"other clients of {called}", other_clients(others, found.role, called)
 
 
 def _resolved(dsn: str, directory: Path, environment: Mapping[str, str], called: str) -> Endpoint:
@@ -188,12 +206,13 @@ def _resolved(dsn: str, directory: Path, environment: Mapping[str, str], called:
 
 def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
     """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
-    if not ledger.take() or sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)]:
+    if not ledger.take():
         raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
+    require_lock(sql, ledger.place)
     for left in ledgers(ledger.path.parent):
         if left.path == ledger.path:
             _settle(sql, left, found)
-    sql.query(TAKE_LOCK, [LOCK_KEY])  # a restart has ended the session that had it
+    require_lock(sql, ledger.place)  # a restart has ended the session that had it
     return facts.ask(sql)
 
 
@@ -214,7 +233,7 @@ def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
     for ledger in ledgers(directory):
         if not ledger.take():
             continue
-        sql = Session(ledger.endpoint)
+        sql = Session(ledger.endpoint, _LOCALLY)
         try:
             done += revive(sql, ledger)
             done += _settle(sql, ledger, facts.ask(sql))

@@ -16,6 +16,7 @@ import hashlib
 import os
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from pgassay.files import Directory
 from pgassay.interfaces import versions
 from pgassay.interfaces.errors import BenchError, ClusterError, QueryError
 from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.server import Server
 from pgassay.locks import LockedList
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import restarts, scopes
@@ -60,6 +62,7 @@ class AttachedLedger(LockedList):
         system: str,
         restart: RestartCommand | None = None,
         data: Path | None = None,
+        timeline: int = 0,
     ) -> None:
         super().__init__(path, path.with_suffix(LOCK_SUFFIX))
         self.endpoint = endpoint
@@ -69,6 +72,8 @@ class AttachedLedger(LockedList):
         """How it may be restarted; None where it may not."""
         self.data = data
         """Its data directory, where it is on this machine and known."""
+        self.timeline = timeline
+        """As `Facts.timeline`, when the list was begun."""
 
     @classmethod
     def of(
@@ -78,10 +83,11 @@ class AttachedLedger(LockedList):
         system: str,
         restart: RestartCommand | None = None,
         data: Path | None = None,
+        timeline: int = 0,
     ) -> "AttachedLedger":
         place = f"{endpoint.socket_directory}:{endpoint.port}"
         digest = hashlib.sha256(place.encode()).hexdigest()[:12]
-        return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system, restart, data)
+        return cls(directory / f"{LIST_PREFIX}{digest}{SUFFIX}", endpoint, system, restart, data, timeline)
 
     @classmethod
     def read(cls, path: Path) -> "AttachedLedger | None":
@@ -92,7 +98,8 @@ class AttachedLedger(LockedList):
                 endpoint = Endpoint(Path(line["host"]), int(line["port"]), line["database"], line["user"], more=more)
                 words, data = line.get("restart"), line.get("data")
                 restart = RestartCommand(tuple(words), float(line["limit_s"])) if words else None
-                return cls(path, endpoint, line["system"], restart, Path(data) if data else None)
+                timeline = line.get("timeline", 0)
+                return cls(path, endpoint, line["system"], restart, Path(data) if data else None, timeline)
         return None
 
     @property
@@ -140,6 +147,7 @@ class AttachedLedger(LockedList):
             "restart": self.restart and self.restart.words,
             "limit_s": self.restart and self.restart.limit_s,
             "data": self.data and str(self.data),
+            "timeline": self.timeline,
         }
         self.append(line, head)
 
@@ -165,12 +173,22 @@ _LISTS = ("search_path", "temp_tablespaces")
 _RELOAD_S = 30.0
 _POLL_S = 0.01
 _RESTART_LOOK_S = 0.1
+_FAILOVER_S = 60.0
+"""How long an address may lead nowhere, until a failover leads it to another server."""
 _TRIES = 3
 """Of putting back a server that may be restarted: what a killed lab began may end our session once more."""
 
 LOCK_KEY = int.from_bytes(b"pgassay!")
 """Of the advisory lock."""
 TAKE_LOCK = "SELECT pg_try_advisory_lock(%s)"
+_LOCKED = """
+SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint << 32 | objid::bigint = %s
+   AND pid <> pg_backend_pid() LIMIT 1
+"""
+"""In whichever database: an advisory lock is one of its database only."""
+_STREAMING = """
+SELECT coalesce(application_name, '') FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'
+"""
 _STARTED = "SELECT pg_postmaster_start_time()::text"
 _PENDING = "SELECT name FROM pg_settings WHERE pending_restart AND lower(name) = ANY(%s) ORDER BY name"
 _SOURCE = "SELECT source, sourcefile, sourceline, pending_restart FROM pg_settings WHERE lower(name) = lower(%s)"
@@ -296,10 +314,11 @@ class ServerChanges:
         `BenchError`, which ends a run, is for a command that fails or restarts nothing, for another server, and for a
         setting that something overrides.
         """
+        standbys = self._standbys()
         failed, anew = self._restarted()
         if anew is None:
             revive(self._sql, self._ledger)
-            self._require_same()
+            self.require_same()
             listed = ", ".join(f"{name} = {value}" for name, value in levels.items())
             raise ClusterError(
                 f"the server did not start{' with ' * bool(listed)}{listed}: {failed or 'it does not answer'}"
@@ -308,9 +327,9 @@ class ServerChanges:
             command = self._ledger.restart
             why = failed or f'"{command and command.text}" has not restarted the server at {self._ledger.place}'
             raise BenchError(why, "try the command by hand; --restart-limit gives it more time")
-        found = self._require_same()
-        if self._sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)]:  # the one that we had ended with our session
-            raise BenchError(f"another pgassay is attached to the server at {self._ledger.place}", "wait for its end")
+        found = self.require_same()
+        require_lock(self._sql, self._ledger.place)  # the one that we had ended with our session
+        self._await_standbys(standbys)
         for name, value in levels.items():
             setting = scopes.row(self._sql, name).setting
             if not same(value, setting) and versions.AUTOMATIC_SETTINGS.get(setting.name) != value.strip():
@@ -345,13 +364,70 @@ class ServerChanges:
             revive(self._sql, self._ledger)  # what is cleaned up next takes a server
             raise
 
-    def _require_same(self) -> Facts:
-        """Raise `BenchError` where another server answers, or a standby: on it nothing may be changed."""
-        found = about.ask(self._sql)
-        if found.system != self._facts.system or found.standby:
-            what = "is a standby now" if found.system == self._facts.system else "is another one now"
+    def _standbys(self) -> Counter[str]:
+        return Counter(str(name) for (name,) in self._sql.query(_STREAMING))
+
+    def _await_standbys(self, before: Counter[str]) -> None:
+        """Standbys come back some seconds after a restart: until then commits may wait for them, and none costs WAL.
+
+        Raises `BenchError` for one that has not come back at the command's limit.
+        """
+        command = self._ledger.restart
+        assert command is not None
+        deadline = time.monotonic() + command.limit_s
+        while lost := before - self._standbys():
+            if time.monotonic() >= deadline:
+                raise BenchError(
+                    f"{command.limit_s:g} s after the restart no WAL streams to {', '.join(sorted(lost))} any more",
+                    "look into the log of that standby; --restart-limit gives it more time",
+                )
+            self._pause(_RESTART_LOOK_S)
+
+    def require_same(self) -> Facts:
+        """Raise `BenchError` where another server answers, a standby, or a primary that was a standby before."""
+        found = self._require_system()
+        if found.standby or found.timeline != self._facts.timeline:
+            now = "a standby" if found.standby else f"on timeline {found.timeline}"
+            names = ", ".join(self._ledger.before()[0])
+            there = f"; the former primary may keep {names} by ALTER SYSTEM: reset that there" if names else ""
             raise BenchError(
-                f"the server at {self._ledger.place} {what} (system identifier {found.system}, and it was"
+                f"the server at {self._ledger.place} has failed over: it is {now} now, and was the primary of timeline"
+                f" {self._facts.timeline} when the run began",
+                f"begin anew on the new primary{there}",
+            )
+        return found
+
+    def outlive_failover(self) -> None:
+        """Where the server has just gone away: as `require_same` once one answers there again; nothing if none does."""
+        for _ in range(int(_FAILOVER_S / _RESTART_LOOK_S)):
+            with suppress(QueryError):
+                self.require_same()
+                return
+            self._pause(_RESTART_LOOK_S)
+
+    def require_direct(self, other: Server) -> None:
+        """Raise `BenchError` where a session that has just begun, at the same address, has reached another server.
+
+        That may not even have its database.
+        """
+        ours, theirs, why = self._sql.query(_STARTED), [], ""
+        try:
+            theirs = other.query(_STARTED)
+        except QueryError as error:
+            why = f" ({error.message})"
+        if theirs != ours:
+            raise BenchError(
+                f"connections to {self._ledger.place} reach different servers{why}: there was a failover, or the"
+                " address leads to several",
+                "name one server by an address of its own",
+            )
+
+    def _require_system(self) -> Facts:
+        """Raise `BenchError` where another server answers: on it nothing may be changed."""
+        found = about.ask(self._sql)
+        if found.system != self._facts.system:
+            raise BenchError(
+                f"the server at {self._ledger.place} is another one now (system identifier {found.system}, and it was"
                 f" {self._facts.system}): nothing is changed there",
                 "what is owed is kept on this machine; once the first one is there again: pgassay doctor --repair",
             )
@@ -391,16 +467,15 @@ class ServerChanges:
 
     def _all_back(self) -> list[str]:
         done = [*revive(self._sql, self._ledger)]
-        if self._ledger.restart is not None:
-            self._require_same()
-        done += self._settings_back()
+        done += self._settings_back(self._require_system())
         for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
             if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
                 self.drop_database(name)
                 done.append(f'database "{name}"')
         return done
 
-    def _settings_back(self) -> list[str]:
+    def _settings_back(self, found: Facts) -> list[str]:
+        """On a standby, too: a primary that has become one has its own file still."""
         before, ours = self._ledger.before()
         if before:
             self._reload()  # a lab may have died before its own, and what is not read yet is not shown
@@ -408,6 +483,8 @@ class ServerChanges:
         for name, value in before.items():
             now = self.set_before(name)
             if now == value:
+                if self._ledger.timeline not in (0, found.timeline):
+                    done.append(f"nothing of {name}, which the primary before the failover may have still")
                 continue
             if now is not None and canonical(now) not in map(canonical, ours[name]):
                 done.append(f"nothing of {name}, which somebody has set to {now} since")
@@ -416,11 +493,11 @@ class ServerChanges:
             done.append(f"{name} of the server" if value is None else f"{name} = {value} of the server")
         if done:
             self._reload()
-        if self._ledger.restart is not None and self._pending(before):
+        if self._ledger.restart is not None and not found.standby and self._pending(before):
             failed, anew = self._restarted()
             if anew is None:
                 revive(self._sql, self._ledger)
-            self._require_same()
+            self._require_system()
             if waiting := self._pending(before):
                 raise still_owed(self._ledger.place, f"without a restart {waiting} stays as it is: {failed}")
             done.append("the server, by a restart")
@@ -475,6 +552,12 @@ def revive(sql: Sql, ledger: AttachedLedger) -> tuple[str, ...]:
     if not restarts.answers(ledger.endpoint, command.limit_s, down=not failed):
         raise BenchError(f"the server at {ledger.place} is down: {failed or 'it does not answer'}", hint)
     return ("the server, which was down",)
+
+
+def require_lock(sql: Sql, place: str) -> None:
+    """Raise `BenchError` while another lab is attached to the server, by whichever address and database."""
+    if sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)] or sql.query(_LOCKED, [LOCK_KEY]):
+        raise BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
 
 
 def _require_ours(name: str) -> None:

@@ -61,6 +61,8 @@ class Facts:
     """Of a server on this machine."""
     started: str = ""
     """When, in seconds since 1970: with `system` it tells a server from a physical copy of it."""
+    timeline: int = 0
+    """Another one after a failover; 0 where it does not say, as on a standby."""
 
     @property
     def here(self) -> bool:
@@ -80,6 +82,8 @@ SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(
 """
 _MAY_CHECKPOINT = "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')"
 _SYSTEM = "SELECT system_identifier::text FROM pg_control_system()"
+_TIMELINE = "SELECT ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::int"
+"""Of what is written now: pg_control_checkpoint() has that of the last checkpoint."""
 
 
 def ask(sql: Sql) -> Facts:
@@ -103,6 +107,7 @@ def ask(sql: Sql) -> Facts:
         data_directory=Path(str(directory)) if directory else None,
         postmaster_pid=_postmaster(int(pid), str(role)),
         started=str(started),
+        timeline=int(_told(sql, _TIMELINE) or 0),
     )
 
 

@@ -125,9 +125,11 @@ class AttachedServer:
             self._session.query(sql)
 
     def alive(self) -> bool:
+        """Raises `BenchError` where that is since another server took its place."""
         try:
             return not self._stopped and self.query("SELECT 1") == [(1,)]
         except QueryError:
+            self._changes.outlive_failover()
             return False
 
     def freeze(self, *kinds: str) -> None:
@@ -197,6 +199,7 @@ class AttachedInstallation:
 
         Raises `SettingError`, `QueryError`, `BenchError` where other clients have come, and as `ServerChanges.restart`.
         """
+        self.changes.require_same()
         self.require_alone()
         found = self._scopes(settings)
         mine, servers, restarted = (
@@ -208,8 +211,9 @@ class AttachedInstallation:
         self.changes.set_of_database(directory.name, mine)
         self.changes.set_system(servers | restarted)
         now = self.facts if self.changes.restart_command is None else self.changes.restart(restarted)
-        endpoint = replace(self.endpoint, database=directory.name)
-        return AttachedServer(endpoint, now, self.changes)
+        started = AttachedServer(replace(self.endpoint, database=directory.name), now, self.changes)
+        self.changes.require_direct(started)
+        return started
 
     def setting(self, directory: Path, settings: Mapping[str, str], name: str) -> str:
         scopes.row(self.sql, name)

@@ -5,6 +5,7 @@ the load must end before the disk is full. See the manual, "pg_stat_replication"
 counted on a standby, where we are not connected.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -70,6 +71,28 @@ def require_slots(found: Sequence[Slot], limit_bytes: int) -> None:
             )
 
 
+_SYNCED = """
+SELECT current_setting('synchronous_standby_names'),
+       (SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit'), count(r.pid)
+  FROM (VALUES (1)) one LEFT JOIN pg_stat_replication r ON coalesce(r.sync_state, 'sync') IN ('sync', 'quorum')
+"""
+_ASYNCHRONOUS = ("off", "local")
+_UNSYNCED_LOOKS = 30
+
+
+def unsynced(sql: Sql) -> BenchError | None:
+    """What is wrong where commits wait for ever, since fewer synchronous standbys stream than the server asks for."""
+    ((names, commit, streaming),) = sql.query(_SYNCED)
+    number = re.match(r"\s*(?:(?:first|any)\s+)?(\d+)\s*\(", names, re.IGNORECASE)
+    needed = int(number[1]) if number else bool(names.strip())
+    if commit in _ASYNCHRONOUS or streaming >= needed:
+        return None
+    return BenchError(
+        f"commits wait for synchronous_standby_names = '{names}', and {streaming} of {needed:d} stream WAL",
+        "let the standbys come back, or change that setting yourself",
+    )
+
+
 _LOOKS = ("looks", "session_looks", "active_looks")
 """How often we looked, and how many sessions of companions there were in all looks together."""
 
@@ -100,13 +123,14 @@ class Watch:
     per_second: bool = True
     strangers: dict[int, Client] = field(default_factory=dict)
     """Undeclared clients seen so far, by process id."""
-    overfull: BenchError | None = None
-    """What is wrong with a slot."""
+    broken: BenchError | None = None
+    """What is wrong with a slot, or for too long with a synchronous standby."""
     _counted: dict[str, float] = field(default_factory=lambda: dict.fromkeys(_LOOKS, 0.0))
     _lag: float = 0.0
+    _unsynced_looks: int = 0
 
     def read(self) -> tuple[Reading, ...]:
-        """See `interfaces.probe.Reader`. Where a slot holds back too much WAL the load's sessions are ended."""
+        """See `interfaces.probe.Reader`. Where a slot or standby is wrong the load's sessions are ended."""
         values: dict[str, float | None] = dict.fromkeys(meter.name for meter in self.meters[SOURCE])
         try:
             there = facts.others(self.sql, self.ours(), patience_s=0.0)
@@ -126,10 +150,14 @@ class Watch:
                 "slot_bytes": float(max((each.retained_bytes for each in held), default=0)),
             }
             require_slots(held, self.limit_bytes)
+            waiting = unsynced(self.sql)
+            self._unsynced_looks = self._unsynced_looks + 1 if waiting else 0
+            if waiting and self._unsynced_looks >= _UNSYNCED_LOOKS:
+                raise waiting
         except QueryError:
             pass  # the server is gone, or does not say: None
         except BenchError as error:
-            self.overfull = error
+            self.broken = error
             self.sql.query(_END_LOAD, [list(self.ours())])
         return (Reading(SOURCE, self.clock.monotonic_ns(), self.clock.wall_ns(), values),)
 

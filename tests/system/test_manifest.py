@@ -1,0 +1,143 @@
+"""The Job that --manifest prints: whole by structure, and its container's words run here as a pod would run them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.system.journeys import ANYWHERE, LONG_S, PROGRAM, Place, committed, finished, kill, resumed, wait_until
+from tests.system.staging import Staging, staging
+
+pytestmark = pytest.mark.system
+
+TINY = ("-s", "1", "-c", "2", "-j", "1", "-T", "1s", "--set", "load.warmup=0s", "--blocks", "1..1", "--seed", "3")
+LEVELS = ("compare", "work_mem=4MB", "work_mem=64MB")
+
+
+@pytest.fixture(scope="module")
+def server(postgres: None) -> Iterator[Staging]:
+    with staging() as found:
+        yield found
+
+
+def objects_of(text: str) -> dict[str, dict[str, Any]]:
+    """Each object of a manifest by its kind; all have what the API requires."""
+    found = [msgspec.yaml.decode(each) for each in text.split("\n---\n")]
+    for each in found:
+        assert re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", each["metadata"]["name"])
+    assert len({each["metadata"]["name"] for each in found}) == 1
+    return {each["kind"]: each for each in found}
+
+
+def printed(journey: Place, *words: str) -> str:
+    done = journey.pgassay(*words, "--manifest")
+    assert (done.returncode, done.stderr) == (0, "")
+    if shutil.which("kubeconform"):
+        checked = subprocess.run(["kubeconform", "-strict"], input=done.stdout, text=True, capture_output=True)
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+    return done.stdout
+
+
+def test_it_is_a_job_with_a_volume_that_it_goes_on_with_and_no_secret_in_it(journey: Place) -> None:
+    script = journey.path / "orders.sql"
+    script.write_text("SELECT \"n\"::text || '$(PATH): \\ é' FROM orders;\n")
+    servers = ("--server", "A=host=old dbname=app", "--server", "B=host=new1 dbname=app")
+    command = ("compare", *servers, "--i-own", "-f", f"{script}", "--set", "init.copy_database=x")
+    text = printed(journey, *command, "--companion", "application_name=$(NAME)")
+    found = objects_of(text)
+    assert {kind: each["apiVersion"] for kind, each in found.items()} == {
+        "PersistentVolumeClaim": "v1", "ConfigMap": "v1", "Job": "batch/v1",
+    }  # fmt: skip
+    assert found["ConfigMap"]["data"] == {"orders.sql": script.read_text()}
+    claim = found["PersistentVolumeClaim"]
+    assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
+    assert claim["spec"]["resources"]["requests"]["storage"]
+    pod = found["Job"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["restartPolicy"] == "Never"
+    assert {each["name"] for each in pod["volumes"]} == {each["name"] for each in container["volumeMounts"]}
+    (kept,) = [each["persistentVolumeClaim"] for each in pod["volumes"] if "persistentVolumeClaim" in each]
+    assert kept["claimName"] == claim["metadata"]["name"]
+    keys = {each["valueFrom"]["secretKeyRef"]["key"] for each in container["env"] if "valueFrom" in each}
+    assert keys == {"dsn-A", "dsn-B"}
+    assert "'--from-literal=dsn-A=host=old dbname=app'" in text
+    assert container["args"][:3] == ["compare", "--server=A=$(DSN_A)", "--server=B=$(DSN_B)"]
+    assert container["args"][container["args"].index("-f") + 1] == "/study/orders.sql"
+    assert container["args"][-1] == "application_name=$$(NAME)", "Kubernetes replaces no other name"
+    assert {"requests", "limits"} == container["resources"].keys()
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ((), "--manifest is about the server of --server"),
+        (("--server", "host=x"), "--manifest is about the server of --server"),
+        (("--server", "host=x password=y", "--i-own"), "--server holds a password"),
+        (("--server", "host=x", "--i-own", "--restart-command", "true"), "--manifest and --restart-command"),
+        (("--server", "host=x", "--i-own", "--dry-run"), "--manifest and --dry-run"),
+    ],
+)
+def test_what_cannot_run_there_is_refused(journey: Place, more: tuple[str, ...], said: str) -> None:
+    done = journey.pgassay(*LEVELS, *more, "--manifest")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(LONG_S)
+def test_its_container_runs_the_command_and_another_pod_goes_on_with_it(journey: Place, server: Staging) -> None:
+    """Its folders are below one of ours, and Kubernetes' part, the names of variables, is done here."""
+    words = (*LEVELS, *TINY, *ANYWHERE, "--server", server.dsn(), "--i-own", "--out", "a")
+    pod = objects_of(printed(journey, *words))["Job"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    bin_ = journey.path / "bin"
+    for each in (bin_, *(journey.path / name for name in ("secret", "private", "runs"))):
+        each.mkdir(exist_ok=True)
+    (bin_ / "pgassay").write_text(f"#!/bin/sh\nexec {sys.executable} -c '{PROGRAM[2]}' \"$@\"\n")
+    (bin_ / "pgassay").chmod(0o755)
+    (journey.path / "secret" / "pgpass").write_text("*:*:*:*:unused\n")
+    secret = {"dsn": server.dsn()}
+    variables = {
+        each["name"]: each["value"] if "value" in each else secret[each["valueFrom"]["secretKeyRef"]["key"]]
+        for each in container["env"]
+    }
+
+    def there(word: str) -> str:
+        named = re.sub(r"\$\((\w+)\)", lambda name: variables[name[1]], word)
+        return re.sub(r"/(runs|secret|private)\b", lambda found: f"{journey.path}{found[0]}", named)
+
+    environment = {
+        **os.environ, **{name: there(value) for name, value in variables.items() if name != "DSN"},
+        "PATH": f"{bin_}:{os.environ['PATH']}", "TMPDIR": str(journey.temporary),
+        "PGASSAY_DATA_DIR": str(journey.data),
+    }  # fmt: skip
+
+    def pod_of() -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [there(word) for word in (*container["command"], *container["args"])],
+            cwd=journey.path,
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+
+    before = server.state()
+    first = pod_of()
+    wait_until(lambda: committed(journey.runs / "a") >= 1, first)
+    kill(first)
+    assert server.state() != before
+    second = finished(pod_of(), LONG_S)
+    run = journey.record("a")
+    assert second.returncode in (0, 1), second.stderr
+    assert {trial.levels["server.work_mem"].typed for trial in run.trials} == {"4MB", "64MB"}
+    assert resumed(journey.runs / "a") == 1
+    assert server.state() == before
+    assert (journey.path / "private" / "pgpass").stat().st_mode & 0o077 == 0
+    assert not list((journey.runs / "state").glob("attached-*.jsonl"))
