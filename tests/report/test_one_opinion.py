@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import costs, formatting, sensitivity, text, tradeoff
+from pgassay.report import costs, formatting, text, tradeoff
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -184,16 +184,6 @@ def _number(told: str) -> float:
     return float(told.replace(",", ""))
 
 
-def other_methods(findings: Findings) -> Iterator[str]:
-    """Where another method would decide otherwise, its table says which of the two counts."""
-    for check in findings.once(sensitivity.checks):
-        kind = next(each.verdict.kind for each in findings.verdicts if each.effect is check.effect)
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        apart = any(each.low > check.effect.none or each.high < check.effect.none for each in robust)
-        if kind is Kind.UNRESOLVED and apart and sensitivity.DECIDES not in text.render(findings):
-            yield f"{check.effect.place.name}: unresolved, and decided by another method"
-
-
 def own_reasons(findings: Findings) -> Iterator[str]:
     """What a verdict is about is not its own reason."""
     yield from (each for each in reasons(findings) if each.startswith(findings.primary.title))
@@ -218,7 +208,6 @@ WALKS = (
     limits,
     fronts,
     roundings,
-    other_methods,
     own_reasons,
     figures_like_tables,
 )
@@ -244,11 +233,10 @@ def made(name: str, factory: pytest.TempPathFactory) -> Findings:
 def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
     """Every place and treatment with what the page says that a transaction writes of WAL."""
     treatments = [each.name for each in findings.study.treatments]
-    for section, name in ((costs.SECTION, "WAL, per transaction"), (costs.LADDER, "WAL")):
-        for table in tables(section, findings):
-            for row in (row for row in table.rows if str(row[0]) == name):
-                known = zip(treatments, map(str, row[1:]), strict=False)
-                yield from ((table.title, treatment, value.partition(" (")[0]) for treatment, value in known)
+    for table in tables(costs.SECTION, findings):
+        for row in (row for row in table.rows if str(row[0]) == "WAL, per transaction"):
+            known = zip(treatments, map(str, row[1:]), strict=False)
+            yield from ((table.title, treatment, value.partition(" (")[0]) for treatment, value in known)
     for table in tables(tradeoff.SECTION, findings):
         place = table.head.index("WAL per transaction")
         yield from ((table.title, str(row[0]), str(row[place])) for row in table.rows)
@@ -256,7 +244,7 @@ def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("name", ["planted", "driven", "undecided"])
 def test_a_response_has_one_value_wherever_a_page_shows_it(name: str, tmp_path: Path) -> None:
-    """WAL was 10,100 bytes among the costs and 9.97 kB on the ladder."""
+    """WAL was 10,100 bytes among the costs and 9.97 kB elsewhere."""
     seen: dict[tuple[str, str], set[str]] = {}
     for place, treatment, value in shown_wal(Findings(SPECIMENS[name](tmp_path / "run"))):
         seen.setdefault((place, treatment), set()).add(value)

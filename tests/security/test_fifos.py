@@ -21,7 +21,7 @@ from pgassay.errors import PgassayError
 from pgassay.live.app import pieces
 from pgassay.live.catalogue import listed
 from pgassay.live.stream import Seconds
-from pgassay.record import ask, calibrations, directory, known, latencies, live_sample, power_cuts, slices, trials
+from pgassay.record import ask, calibrations, directory, known, live_sample, power_cuts, slices, trials
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, LOCK_FILE, STUDY_FILE, holder
 from pgassay.record.disk import RealDisk
 from pgassay.record.journal import FILE as JOURNAL
@@ -39,7 +39,7 @@ LACKING = [
     LOCK_FILE, directory.STOP_FILE, INDEX_FILE, series_file(0), calibrations.FILE, own_sections.FILE,
     ask.STATEMENTS_FILE, ask.LIKENESS_FILE, f"{TRIAL}/{trials.SUMS_FILE}", f"{TRIAL}/{trials.LEFT_OUT_FILE}",
     f"{STAGED}/{live_sample.FILE}", f"{STAGED}/pgbench.err", f"{STAGED}/{trials.TRIAL_FILE}",
-    *(f"{TRIAL}/{each.FILE}" for each in (latencies, power_cuts, slices)),
+    *(f"{TRIAL}/{name}" for name in (ask.LATENCIES_FILE, power_cuts.FILE, slices.FILE)),
     *(f"{TRIAL}/{each}" for each in (known.PROOFS_FILE, known.DISK_FILE)),
 ]  # fmt: skip
 """A run goes without these, or is damaged there alone."""

@@ -327,10 +327,6 @@ def _data_bytes(resolved: ResolvedStudy) -> int:
     return max(arm.kept_bytes for arm in resolved.arms)
 
 
-def known_capacities(mount: Mount) -> dict[str, str | float]:
-    return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
-
-
 def known_clock(mount: Mount) -> tuple[float | None, str]:
     """The greatest share of impossible latencies that calibrations of this place counted, and when."""
     return calibrations.worst_clock(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))

@@ -50,7 +50,6 @@ from pgassay.live.catalogue import (
     WORDS_MAX,
     Catalogue,
     Listed,
-    Query,
     answer_of,
     signature,
 )
@@ -196,7 +195,6 @@ NO_SUCH_FILE = "the report has no such file"
 _FORM_BYTES_MAX = 4096
 _ANSWERS_S = 2.0
 """So long a list of runs waits for answers that nobody has asked for before."""
-_CHOICES = (("study", "Study"), ("version", "PostgreSQL"), ("host", "Host"))
 
 
 class _Site:
@@ -224,46 +222,36 @@ class _Site:
         ]
 
     def runs(self, request: Request) -> Response:
-        """The list, searched and filtered; what was written since is looked up first."""
+        """The list, searched; what was written since is looked up first."""
         asked = request.query_params
-        number = asked.get("page", "1")
-        search = asked.get("search", "").strip()
+        number, search = asked.get("page", "1"), asked.get("search", "").strip()
         if len(search.split()) > WORDS_MAX:
             raise HTTPException(400, f"a search has {WORDS_MAX} words at most")
-        query = Query(
-            search,
-            asked.get("study", ""),
-            asked.get("version", ""),
-            asked.get("host", ""),
-            int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1,
-        )
+        place = int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
         self._catalogue.refresh()
-        found = self._catalogue.search(query)
+        found, total = self._catalogue.search(search, place)
         states = {
             run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
             if run.state == OPEN
             else run.state
-            for run in found.runs
+            for run in found
         }
-        kept = {name: value for name, value in asked.items() if name != "page" and value}
-        last = max(1, -(-found.total // PAGE))
+        kept = {"search": search} if search else {}
         turns = {
             word: f"/?{urlencode({**kept, 'page': to})}"
-            for word, to in (("Newer", query.page - 1), ("Older", query.page + 1))
-            if 1 <= to <= last
+            for word, to in (("Newer", place - 1), ("Older", place + 1))
+            if 1 <= to <= max(1, -(-total // PAGE))
         }
-        choices = zip(_CHOICES, (found.studies, found.versions, found.hosts), strict=True)
         return shown(
             "runs",
             root=str(self._catalogue.root),
-            found=found,
-            query=query,
+            runs=found,
+            total=total,
+            search=search,
             states=states,
-            answers=self._answered(found.runs, states),
-            choices=[(name, title, values, getattr(query, name)) for (name, title), values in choices],
+            answers=self._answered(found, states),
             turns=turns,
-            first=PAGE * (query.page - 1) + 1,
-            filtered=bool(kept),
+            first=PAGE * (place - 1) + 1,
         )
 
     def _answered(self, runs: Sequence[Listed], states: Mapping[str, str]) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import DRIVE, MeasuredCapacity, Resource
+from pgassay.analysis.capacities import MeasuredCapacity, Resource
 from pgassay.analysis.disk_caches import SECONDS_LEAST, cliff, reread, too_fast
 from pgassay.errors import UsageError
 from pgassay.record.known import DISK_FACT
@@ -85,7 +85,7 @@ def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, .
     when = str(fact.get("measured_utc", ""))[:10]
     busy = ", while other programs were running" if fact.get("remarks") else ""
     found = []
-    for resource in DRIVE:
+    for resource in Resource:
         value = per_s.get(resource) if isinstance(per_s, Mapping) else None
         if isinstance(value, int | float) and isfinite(value) and value > 0:
             where = f" at {at[resource]}" if isinstance(at, Mapping) and at.get(resource) else ""

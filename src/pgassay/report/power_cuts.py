@@ -6,8 +6,7 @@ only where its cuts met what damage takes (`analysis.crash_coverage`), and else 
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
 
-Of the first torn page that did damage a sentence says which bytes are old and which new; a figure shows what recovery
-takes.
+Of the first torn page that did damage a sentence says which bytes are old and which new.
 """
 
 from collections import Counter
@@ -44,8 +43,6 @@ from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
     Block,
     Brief,
-    Drawing,
-    Figure,
     Folded,
     Part,
     Section,
@@ -346,9 +343,9 @@ def called(findings: "Findings", each: ArmCuts) -> str:
     return found if "=" in found else each.name or "the server"
 
 
-_RECOVERY = "What recovery takes"
 _SECTOR_BYTES = 512
-_HEIGHT = 220
+
+
 _OLD, _NEW, _SAME = "as before the write", "as written", "the same in both"
 
 
@@ -385,35 +382,6 @@ def range_rows(cut: CutRecord) -> Iterator[tuple[str, str]]:
         yield f"{mine[0] * _SECTOR_BYTES} to {(mine[-1] + 1) * _SECTOR_BYTES - 1}", held
 
 
-def _recovery(arms: "Sequence[ArmCuts]") -> Drawing | None:
-    rows = [
-        {"treatment": each.name, "MB": cut.redo_bytes / 2**20, "s": cut.recovery_ms / 1e3}
-        for each in arms
-        for cut in each.cuts
-        if cut.redo_bytes is not None and cut.recovery_ms is not None
-    ]
-    if len({row["MB"] for row in rows}) < 2:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-
-    names = tuple(each.name for each in arms)
-    dots = charts.chart_of(rows).mark_point(filled=True, size=40, opacity=0.7)
-    return Drawing(
-        _RECOVERY,
-        "A mark is a cut: seconds until connections were accepted, over the WAL from the last checkpoint to the cut. "
-        "max_wal_size and checkpoint_timeout say how far that can be.",
-        dots.encode(
-            x=alt.X("MB:Q", title="WAL replayed, MB"),
-            y=alt.Y("s:Q", title="recovery, s"),
-            color=charts.colour(names),
-            shape=charts.shape(names),
-            tooltip=[charts.tip("treatment:N"), charts.tip("MB:Q"), charts.tip("s:Q")],
-        ).properties(width=charts.WIDTH, height=_HEIGHT),
-    )
-
-
 def _describe(findings: "Findings") -> Iterator[Part]:
     mine = findings.once(arms)
     if not mine:
@@ -442,7 +410,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
-    yield Folded(_RECOVERY, (Figure("cut-recovery", lambda: _recovery(mine)),))
 
 
 def _figures(each: ArmCuts) -> Sequence[str]:
