@@ -13,7 +13,7 @@ from pgassay.record.known import DISK_FACT
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import text
-from pgassay.report.disk import measured_by
+from pgassay.report.drives import measured_by
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status

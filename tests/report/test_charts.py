@@ -25,8 +25,8 @@ from pgassay.report.charts import (
     wrapped,
     wrapping,
 )
-from pgassay.report.colours import PALETTE
 from pgassay.report.findings import Findings
+from pgassay.report.vega import PALETTE
 from tests.report.blocks import figures
 from tests.report.driven import make_driven
 

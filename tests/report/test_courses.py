@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.analysis.steadiness import UNKNOWN, Steadiness
+from pgassay.analysis.seconds import UNKNOWN, Steadiness
 from pgassay.report import contents, curves, factors, page, text
 from pgassay.report.findings import Findings
 from pgassay.report.seconds import warnings

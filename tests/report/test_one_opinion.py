@@ -18,7 +18,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import costs, formatting, text, tradeoff
+from pgassay.report import costs, formatting, space, text
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
@@ -142,8 +142,8 @@ def limits(findings: Findings) -> Iterator[str]:
 
 def fronts(findings: Findings) -> Iterator[str]:
     """A ratio of speeds or of space in the table of the trade-off is the verdict's own estimate."""
-    for each in findings.once(tradeoff.tradeoffs):
-        (table,) = (one for one in tables(tradeoff.SECTION, findings) if one.title == each.place)
+    for each in findings.once(space.tradeoffs):
+        (table,) = (one for one in tables(space.TRADEOFF, findings) if one.title == each.place)
         for row in table.rows:
             cells = dict(zip(table.head, map(str, row), strict=True))
             place = Place(cells["treatment"], each.condition, each.covariate)
@@ -237,7 +237,7 @@ def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
         for row in (row for row in table.rows if str(row[0]) == "WAL, per transaction"):
             known = zip(treatments, map(str, row[1:]), strict=False)
             yield from ((table.title, treatment, value.partition(" (")[0]) for treatment, value in known)
-    for table in tables(tradeoff.SECTION, findings):
+    for table in tables(space.TRADEOFF, findings):
         place = table.head.index("WAL per transaction")
         yield from ((table.title, str(row[0]), str(row[place])) for row in table.rows)
 
@@ -257,7 +257,7 @@ def test_two_speeds_are_as_far_apart_as_their_ratio_says(name: str, tmp_path: Pa
     """A speed rose from 3,200 to 3,060, by a factor of 1.03: medians beside an effect within blocks."""
     findings = Findings(SPECIMENS[name](tmp_path / "run"))
     compared = 0
-    for each in findings.once(tradeoff.tradeoffs):
+    for each in findings.once(space.tradeoffs):
         speeds = {point.name: point.speed for point in each.points}
         for effect in findings.effects(findings.responses[each.speed]):
             mine, theirs = speeds[effect.treatment], speeds[findings.baseline]

@@ -10,7 +10,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.record.reading import Run
 from pgassay.report.contents import document
 from pgassay.report.findings import Findings
-from pgassay.report.tradeoff import CYCLES, SECTION, Point, front
+from pgassay.report.space import CYCLES, TRADEOFF, Point, front
 from pgassay.study.levels import Level
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
@@ -65,7 +65,7 @@ def test_the_life_of_flash_follows_from_what_is_programmed_a_second() -> None:
 
 
 def test_a_run_has_a_table_with_every_treatment(tmp_path: Path) -> None:
-    (table,) = tables(SECTION, Findings(make_run(tmp_path / "run")))
+    (table,) = tables(TRADEOFF, Findings(make_run(tmp_path / "run")))
     head = table.head
     assert "WA" not in head, "no drive counted"
     found = {row[0]: dict(zip(head, row, strict=True)) for row in table.rows}
@@ -98,4 +98,4 @@ def test_a_value_under_a_name_that_the_run_does_not_declare_has_no_table(tmp_pat
     kept = [each for each in document["responses"] if each["name"] != "database_bytes"]
     assert len(kept) == len(document["responses"]) - 1
     plan.write_text(json.dumps({**document, "responses": kept}))
-    assert not tables(SECTION, Findings(Run.open(tmp_path / "run")))
+    assert not tables(TRADEOFF, Findings(Run.open(tmp_path / "run")))

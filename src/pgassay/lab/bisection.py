@@ -1,10 +1,10 @@
 """Which commit changed it: blocks of two commits, mostly against the good one, until one is as good as certain.
 
-The loop holds no state: where the next block goes follows from the blocks before it (`analysis.bisection`), and each
+The loop holds no state: where the next block goes follows from the blocks before it (`analysis.commits`), and each
 step has a directory of its own, named by its number and commit. Killed and begun again, it reads the steps that are
 there, ends the one that was cut short, and goes on.
 
-`bisection.json` is written before the first step and never changed. Whoever begins again must ask the same.
+`commits.json` is written before the first step and never changed. Whoever begins again must ask the same.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,9 +13,9 @@ from math import exp, inf
 from pathlib import Path
 from typing import Any
 
-from pgassay.analysis import bisection
-from pgassay.analysis.bisection import SURE, Change, Measured, NextBlock, Span
+from pgassay.analysis import commits
 from pgassay.analysis.boundaries import FIRST_LOOK
+from pgassay.analysis.commits import SURE, Change, Measured, NextBlock, Span
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
@@ -79,7 +79,7 @@ class Answer:
 
     @property
     def differ(self) -> bool:
-        return bisection.shown(self.difference, self.least)
+        return commits.shown(self.difference, self.least)
 
 
 @dataclass(frozen=True)
@@ -115,20 +115,20 @@ class Bisection:
     def run(self) -> Answer:
         """To the end; raises `PgassayError` for what is no fault of one commit between."""
         mean = BlockMean(0, 0.0, inf)
-        while len(self._seen) < self.limits.first and not bisection.measured(mean, self.limits.least):
+        while len(self._seen) < self.limits.first and not commits.measured(mean, self.limits.least):
             self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
                     f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
                     "name another one with --bad",
                 )
-            mean = bisection.difference([each.contrast for each in self._seen], self.limits.first)
+            mean = commits.difference([each.contrast for each in self._seen], self.limits.first)
             self.tell(good_against_bad(mean, len(self._seen)))
-        if not bisection.shown(mean, self.limits.least):
+        if not commits.shown(mean, self.limits.least):
             return self._answer(mean, None)
         known = self._known()
-        while (span := bisection.found(known)) is None and len(self._seen) < self.limits.blocks:
-            asked = bisection.next_block(self.last, self._seen, known)
+        while (span := commits.found(known)) is None and len(self._seen) < self.limits.blocks:
+            asked = commits.next_block(self.last, self._seen, known)
             assert asked is not None  # where one span is left it was found
             self._step(asked, 1)
             known = self._known()
@@ -145,7 +145,7 @@ class Bisection:
         return [Measured(asked.commit, ratio, asked.against) for asked, ratio in ratios if ratio is not None]
 
     def _known(self) -> tuple[Span, ...]:
-        return bisection.spans(self.last, self._seen, self._skipped.keys())
+        return commits.spans(self.last, self._seen, self._skipped.keys())
 
     def _step(self, asked: NextBlock, blocks: int) -> None:
         place = asked.commit
@@ -175,7 +175,7 @@ class Bisection:
         self._pairs += [(asked, pair) for pair in usable]
 
     def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
-        found = bisection.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
+        found = commits.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
         costs = self._costs(span) if span else ()
         known = self._known()
         return Answer(

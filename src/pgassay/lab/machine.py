@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pgassay.design.blocks import rounds_of
+from pgassay.design.schedule import rounds_of
 from pgassay.drive.block.kernel import size_bytes
 from pgassay.drive.options import OneDrive
 from pgassay.errors import PgassayError

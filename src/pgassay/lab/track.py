@@ -22,7 +22,7 @@ from typing import Any
 import msgspec
 
 from pgassay.analysis.boundaries import LEVEL
-from pgassay.analysis.tracking import POINTS_MIN, Course, Step, course_of
+from pgassay.analysis.commits import POINTS_MIN, Course, Step, course_of
 from pgassay.errors import UsageError
 from pgassay.lab.commits import (
     NO_VALID_BLOCK,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.capacities import Cause, Diagnosis, Evidence, MeasuredCapacity, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
-from pgassay.report.disk import is_disk
+from pgassay.report.drives import is_disk
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import grouped, in_order, load_level, middle
 from pgassay.study.drives import TIMING, UNTIMED

@@ -20,8 +20,7 @@ import altair as alt
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import margin
 from pgassay.report import formatting
-from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
-from pgassay.report.vega import drawable
+from pgassay.report.vega import GRID, INK, PALETTE, PAPER, SOFT, drawable
 from pgassay.study.responses import Better, Response, Scale
 
 WIDTH = 640

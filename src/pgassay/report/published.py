@@ -32,11 +32,11 @@ from pgassay.analysis.claims import (
     parts_of,
 )
 from pgassay.analysis.compare import cost_effects
+from pgassay.analysis.curves import Estimate
 from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.scaling import Estimate
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, formatting, power_cuts
