@@ -186,6 +186,10 @@ _ROWS = (
     *_TIMING_ROWS,
 )
 _SHARES = ("service_time_error", "late_answers")
+CYCLES = 3000
+"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said with every life."""
+_TB, _YEAR_S = 1e12, 365.25 * 86400
+LIFE = f"life of a TB of flash at this load, assuming {CYCLES} program/erase cycles, which is no rating"
 WHOLE = 1.0
 """Drive writes that a window must have for its write amplification to be more than a moment's."""
 FRESH_WHOLE = 2.0
@@ -224,30 +228,35 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
     known = by_treatment(trials)
     of = [known.get(each, ()) for each in treatments]
-    rows: list[tuple[str, ...]] = []
-    for name, title in _ROWS:
-        values = [middle(trial.responses.get(name) for trial in mine) for mine in of]
-        if any(value is not None for value in values):
-            rows.append((title, *(_shown(name, value) for value in values)))
-    counters = [_counters(mine) for mine in of]
-    if not rows and not any(counters):
+    rows: list[tuple[str, Sequence[str]]] = [
+        (title, [_shown(name, middle(trial.responses.get(name) for trial in mine)) for mine in of])
+        for name, title in _ROWS
+    ]
+    rows.append(("its counters were", [_counters(mine) for mine in of]))
+    if not any(any(cells) for _, cells in rows):
         return
-    if any(counters):
-        rows.append(("its counters were", *(each or formatting.MISSING for each in counters)))
-    states = (", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of)
-    rows.append(("start state", *(each or formatting.MISSING for each in states)))
-    proofs = [_proof(mine) for mine in of]
-    if any(proofs):
-        rows.append(("state before each trial", *(proof or formatting.MISSING for proof in proofs)))
-    aged = [settled(mine) for mine in of]
-    if any(value is not None for value in aged):
-        rows.append((_SETTLED, *(_shown("", value) for value in aged)))
     halves = [over_time(mine) for mine in of]
-    if any(halves):
-        shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else formatting.MISSING for each in halves)
-        rows.append(("write amplification over time, first and second half", *shown))
-    rows.append(("write amplification is", *map(_verdict, of, halves)))
-    yield Table(("", *(each or "median" for each in treatments)), rows, where, tuple(_notes(trials)))
+    lives = [middle(map(_life_years, mine)) for mine in of]
+    starts = [", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of]
+    rows += [
+        ("start state", [each or formatting.MISSING for each in starts]),
+        (LIFE, ["" if life is None else f"{life:.3g} years" for life in lives]),
+        ("state before each trial", [_proof(mine) for mine in of]),
+        (_SETTLED, [_shown("", settled(mine)) for mine in of]),
+        (
+            "write amplification over time, first and second half",
+            [f"{each[0]:.3g}, {each[1]:.3g}" if each else "" for each in halves],
+        ),
+        ("write amplification is", [*map(_verdict, of, halves)]),
+    ]
+    shown = [(title, *(each or formatting.MISSING for each in cells)) for title, cells in rows if any(cells)]
+    yield Table(("", *(each or "median" for each in treatments)), shown, where, tuple(_notes(trials)))
+
+
+def _life_years(trial: TrialRecord) -> float | None:
+    """Years until a TB of flash is worn out at the measured load."""
+    nand, tps = trial.responses.get("nand_bytes_per_transaction"), trial.responses.get("tps")
+    return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
@@ -419,7 +428,7 @@ def _proof(trials: Sequence[TrialRecord]) -> str:
 
 def _shown(name: str, value: float | None) -> str:
     if value is None:
-        return formatting.MISSING
+        return ""
     if name in _SHARES:
         return per_cent(value, 1)
     return formatting.size(value) if name.endswith("_bytes") else f"{value:.3g}"

@@ -4,11 +4,13 @@ Beyond `charts.DOTS_MAX` trials lines would hide each other: one of the blocks' 
 """
 
 from collections.abc import Iterator
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.report import formatting, seconds
 from pgassay.report.answer import joined, phrase_of
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Table, Values
+from pgassay.report.trials import grouped
 from pgassay.study.responses import Response, Status
 
 if TYPE_CHECKING:
@@ -77,7 +79,12 @@ def _over_blocks(findings: "Findings") -> Drawing | None:
         return None
     treatments, caption = tuple(treatment.name for treatment in study.treatments), _BLOCKS
     if len(rows) > charts.DOTS_MAX:
-        rows, treatments, caption = charts.block_medians(rows), (charts.ALL_TREATMENTS,), _MEDIANS
+        treatments, caption = ("median of all treatments",), _MEDIANS
+        blocks = grouped(rows, lambda row: (row["block"], row["condition"]))
+        rows = [
+            {**mine[0], "treatment": treatments[0], "trial": None, "value": median(row["value"] for row in mine)}
+            for mine in blocks.values()
+        ]
     places = tuple(dict.fromkeys(arm.place.cell.name for arm in study.arms))
     free = len(places) > 1 and charts.apart(rows, "condition")
     domain = charts.domain_of(row["value"] for row in rows)
