@@ -18,10 +18,7 @@ from math import comb, exp, inf, log, log1p, sqrt
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import (
-    fdtrc,  # type: ignore[import-untyped]
-    stdtrit,  # type: ignore[import-untyped]
-)
+from scipy.special import fdtrc, stdtrit  # type: ignore[import-untyped]
 
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL, Floats
 from pgassay.analysis.effects import BlockMean, Certainty, from_contrast, mean_of
@@ -176,7 +173,6 @@ def change(last: int, seen: Sequence[Measured], span: Span, horizon: int, least:
 
 
 def _certainty(horizon: int) -> Certainty:
-    """Of 95 % at every look up to `horizon` blocks together."""
     return Certainty(0.95, 1, horizon, every_block=True)
 
 

@@ -327,12 +327,10 @@ def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict])
 
 
 def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
-    """What an arm is held against; of one without a verdict yet, the baseline."""
     return verdicts[arm.name].against if arm.name in verdicts else (BASELINE,)
 
 
 def _needed(arms: Iterable[Arm], verdicts: Mapping[str, Verdict]) -> frozenset[str]:
-    """Labels of the arms that these are held against."""
     return frozenset(name for arm in arms for name in _against(arm, verdicts))
 
 

@@ -164,7 +164,6 @@ def _answer(run: Run) -> tuple[Answer, Study | None, bool]:
 
 
 def _forest(findings: Findings) -> Mapping[str, Any]:
-    """The report's main figure; empty while no interval tells anything."""
     from pgassay.report import charts
 
     found = verdict.drawing(findings)
@@ -326,7 +325,6 @@ class Seconds:
         return fresh, rows
 
     def _arms(self) -> Mapping[int, str]:
-        """The last arm that was begun under each number."""
         try:
             journal = Run.open(self._run, leave_out=True).journal
         except Exception:  # whatever is wrong with the record stands elsewhere on the page

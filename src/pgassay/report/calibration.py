@@ -226,7 +226,6 @@ class CalibrationFindings:
 
     @cached_property
     def _begun(self) -> Mapping[str, TurnsResult | str]:
-        """Each way that was begun, or why it cannot be read."""
         found: dict[str, TurnsResult | str] = {}
         for name in WAYS:
             path = self.run.path / name

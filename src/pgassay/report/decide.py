@@ -69,7 +69,6 @@ def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs:
 
 
 def _objection(findings: "Findings", response: Response, place: Place) -> str:
-    """Why a place has nothing to judge: it failed, or lint objects to runs that others made."""
     failure = findings.failure(place)
     if failure:
         return f"failed: {failure}"

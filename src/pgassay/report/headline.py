@@ -299,7 +299,6 @@ def _at_most(resource: Resource, found: tuple[float, str]) -> str:
 
 
 def _bytes(value: float) -> str:
-    """A number of bytes as a sentence has it, in the steps of the tables."""
     divisor, step = formatting.byte_step(value)
     return f"{rounded(value / divisor)} {step}"
 

@@ -177,7 +177,6 @@ def _without_undrawn(blocks: Iterable[Block], made: Mapping[str, DrawnFigure | s
 
 
 def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
-    """Every figure that there is something for, by name, or the sentence that says as much."""
     from pgassay.report.charts import specified
 
     for block in flat(blocks):
