@@ -39,7 +39,6 @@ def compare(
     blocks_max: int,
     comparisons: int | None = None,
     looks: Looks = "every block",
-    level: float = LEVEL,
     primary: bool = False,
     arms: Sequence[Place] | None = None,
     inner: bool = False,
@@ -61,7 +60,7 @@ def compare(
         if treatment != baseline
     ]
     shared = comparisons if comparisons is not None else (len(compared) if primary else 1)
-    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", inner, stage, moderated)
+    certainty = Certainty(LEVEL, max(1, shared), blocks_max, looks == "every block", inner, stage, moderated)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in compared:

@@ -107,22 +107,6 @@ class MeanError:
     inefficiency: float
 
 
-def errors_of_means(seconds: Floats) -> Floats:
-    """The error of the mean of many series of equal length, shape (trials, seconds); NaN below nine seconds."""
-    trials, n = seconds.shape
-    found = np.full(trials, nan)
-    if n < 9:
-        return found
-    whole = np.isfinite(seconds).all(axis=1)
-    count = isqrt(n)
-    length = n // count
-    means = seconds[whole, n - count * length :].reshape(-1, count, length).mean(axis=2)
-    found[whole] = means.std(axis=1, ddof=1) / sqrt(count)
-    for row in np.flatnonzero(~whole):
-        found[row] = mean_error(seconds[row]).error
-    return found
-
-
 def mean_error(seconds: Floats) -> MeanError:
     """The error of the mean of one series, shape (seconds,), whose seconds are not independent: batch means.
 
@@ -399,7 +383,7 @@ UNKNOWN = TrialCourse(Steadiness.UNKNOWN, None, None, None)
 def _with_errors(seconds: Floats, found: Sequence[Course]) -> tuple[TrialCourse, ...]:
     ends, settled = warm_up_ends(seconds)
     cut = np.where(settled, ends, np.nan).tolist()
-    errors = errors_of_means(seconds).tolist()
+    errors = [mean_error(series).error for series in seconds]
     return tuple(
         TrialCourse(each.kind, end if isfinite(end) else None, error if isfinite(error) else None, each.period_s)
         for each, end, error in zip(found, cut, errors, strict=True)

@@ -98,11 +98,11 @@ def wrapped(text: str, length: float) -> Title:
     return lines if len(lines) > 1 else text
 
 
-def wrapping(names: Sequence[str], letters: int = LETTERS) -> str | None:
-    """An expression that lays names in lines, by default such that fit the narrowest page; None where all fit."""
-    if all(len(name) <= letters for name in names):
+def wrapping(names: Sequence[str]) -> str | None:
+    """An expression that lays names in lines that fit the narrowest page; None where all fit."""
+    if all(len(name) <= LETTERS for name in names):
         return None
-    lines = {name: textwrap.wrap(name, letters) for name in names}
+    lines = {name: textwrap.wrap(name, LETTERS) for name in names}
     return f"{json.dumps(drawable(lines))}[datum.label]"
 
 
@@ -174,14 +174,14 @@ def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float
     return least - air, most + air
 
 
-def colour(treatments: tuple[str, ...], title: str = "treatment", *, legend: bool = True) -> Any:
+def colour(treatments: tuple[str, ...], *, legend: bool = True) -> Any:
     """The treatments' colours, the same in every figure."""
     return alt.Color(
         "treatment:N",
         scale=alt.Scale(domain=list(treatments), range=[PALETTE[i % len(PALETTE)] for i in range(len(treatments))]),
-        title=title,
+        title="treatment",
         sort=list(treatments),
-        legend=legend_of(treatments, title) if legend else None,
+        legend=legend_of(treatments, "treatment") if legend else None,
     )
 
 
