@@ -3,14 +3,13 @@
 Speed wanders with the machine, costs repeat far better; all costs together have one error control of their own.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, nan
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
 from pgassay.report import formatting, regimes
 from pgassay.report.headline import cost_changes
@@ -34,42 +33,23 @@ def explained(findings: "Findings") -> Sequence[str]:
     return [each.text for each, judged in pairs if judged.effect.blocks >= FIRST_LOOK]
 
 
-def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:
-    """Each treatment's value of a response, the same wherever a page shows one: a mean over the blocks, as `_means`.
-
-    Averages where some values of a ratio are 0. A treatment without a value is left out.
-    """
-    rows = [row for row in findings.summaries(response) if row.place.cell == place and row.n]
-    if response.scale is Scale.RATIO and any(row.min <= 0.0 for row in rows):
-        return {row.treatment: row.avg for row in rows}
-    every = findings.costs if response.cost else findings.effects(response)
-    mine = (each for each in every if each.response == response.name and each.place.cell == place)
-    effects = {each.treatment: each for each in mine if each.informative and not each.refused}
-    table = tables(findings.observations(response.name), response.scale).get(place)
-    means = {} if table is None else _means(table, findings.baseline, effects, response.scale)
-    return {name: value for name, value in means.items() if isfinite(value)}
-
-
-def _table(findings: "Findings", condition: str, covariate: str) -> Table:
+def _table(findings: "Findings", place: Spot) -> Table:
     """At one condition and covariate point: a row a cost with its unit, `mean (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
-    here = (condition, covariate)
     rows: list[Sequence[str | Cell]] = []
-    for response in findings.responses.values():
-        if not response.cost or response.name in _BOUNDS:
-            continue
-        summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
+    for response in (each for each in findings.responses.values() if each.cost and each.name not in _BOUNDS):
+        summaries = [row for row in findings.summaries(response) if row.place.cell == place]
         if not summaries:
             continue
-        title = response.title
+        title, effects = response.title, dict[str, Effect]()
         if response.scale is Scale.RATIO and any(row.n and row.min <= 0.0 for row in summaries):
             title += " (averages, since some are 0)"  # of which no ratio and no geometric mean can be made
-            effects: Mapping[str, Effect] = {}
+            means = {row.treatment: row.avg for row in summaries if row.n}
         else:
-            mine = (each for each in findings.costs if each.response == response.name and each.place.cell == here)
+            mine = (each for each in findings.costs if each.response == response.name and each.place.cell == place)
             effects = {each.treatment: each for each in mine if each.informative}
-        means, sized = typical(findings, response, Spot(*here)), response.unit in formatting.BYTES
-        cells = []
+            means = _means(findings, response, place, effects)
+        sized, cells = response.unit in formatting.BYTES, []
         for name in treatments:
             value = means.get(name, nan)
             text = formatting.size(value) if sized and name in means else formatting.quantity(value, response)
@@ -78,27 +58,23 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
             cells.append(text)
         rows.append((Cell(title, unit="" if sized else formatting.unit(response)), *cells))
     head = (f"per {findings.work.name}", *(each or "median" for each in treatments))
-    return Table(head, rows, formatting.place(*here), on=Surface.PAGE)
+    return Table(head, rows, place.name, on=Surface.PAGE)
 
 
-def _means(table: BlockTable, baseline: str, effects: Mapping[str, Effect], scale: Scale) -> Mapping[str, float]:
-    """Each treatment's mean over its blocks; of one with an effect the baseline's with that effect.
+def _means(findings: "Findings", response: Response, place: Spot, effects: Mapping[str, Effect]) -> Mapping[str, float]:
+    """Each treatment's mean over its blocks, geometric on a ratio scale; with an effect the baseline's with that.
 
     In complete blocks the two are the same. A treatment that left early ran in other hours than the baseline did, and
     its own mean would not fit its effect.
     """
-    whole = _mean(table.values.get(baseline, {}).values(), scale)
-    found = {name: _mean(column.values(), scale) for name, column in table.values.items()}
+    table = tables(findings.observations(response.name), response.scale).get(place)
+    ratio = response.scale is Scale.RATIO
+    columns = {} if table is None else table.values
+    found = {name: (geometric_mean if ratio else fmean)(each.values()) for name, each in columns.items() if each}
+    whole = found.get(findings.baseline, nan)
     for name, effect in effects.items():
-        found[name] = whole * effect.estimate if scale is Scale.RATIO else whole + effect.estimate
-    return found
-
-
-def _mean(values: Collection[float], scale: Scale) -> float:
-    """Geometric on a ratio scale, as effects are; NaN without a value."""
-    if not values:
-        return nan
-    return geometric_mean(values) if scale is Scale.RATIO else fmean(values)
+        found[name] = whole * effect.estimate if ratio else whole + effect.estimate
+    return {name: value for name, value in found.items() if isfinite(value)}
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
@@ -124,7 +100,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if not findings.imported:
         yield Sentences((equal,))
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
-    yield from folded([table for place in places if (table := _table(findings, *place)).rows])
+    yield from folded([table for place in places if (table := _table(findings, place)).rows])
 
 
 SECTION = Section("why", "Why: the costs", _describe, secondary=True, link="Why")
