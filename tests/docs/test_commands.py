@@ -36,7 +36,6 @@ INSTEAD = {
     f"run fillfactor --quick --budget 8min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
     "studies NAME": "studies fillfactor",
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
-    "export RUN --as cache-csv": "export runs/cache --as cache-csv",
     "diagnose RUN": "diagnose runs/scaling",
     f"diagnose {FIRST}": "diagnose runs/scaling",
     "import FILE": "import results.csv --columns treatment=page_kB,condition=mode,value=tps",
