@@ -29,8 +29,8 @@ def test_one_look_is_the_paired_t_test_on_logarithms() -> None:
 
 def test_one_look_on_a_difference_scale_is_the_paired_t_test() -> None:
     base, more = [0.5, 0.6, 0.4, 0.5, 0.55], [0.7, 0.75, 0.66, 0.69, 0.8]
-    (effect,) = compare(columns({"base": base, "a": more}), HOT_SHARE, "base", blocks_max=30, looks="once")
-    oracle = stats.ttest_rel(more, base).confidence_interval(0.95)
+    (effect,) = compare(columns({"base": base, "a": more}), HOT_SHARE, "base", blocks_max=30, looks="once", level=0.9)
+    oracle = stats.ttest_rel(more, base).confidence_interval(0.9)
     assert effect.scale is Scale.DIFFERENCE
     assert effect.low == pytest.approx(oracle.low)
     assert effect.high == pytest.approx(oracle.high)

@@ -277,7 +277,9 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
     distance = min(abs(centre - on_scale(bound)) for bound in (low, high) if isfinite(bound))
     if not (isfinite(distance) and isfinite(effect.spread)) or effect.between is not None:
         return None
-    total = blocks_to_distinguish(effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max)
+    total = blocks_to_distinguish(
+        effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
+    )
     return None if total is None else max(1, total - effect.blocks)
 
 

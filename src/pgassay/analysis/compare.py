@@ -39,6 +39,7 @@ def compare(
     blocks_max: int,
     comparisons: int | None = None,
     looks: Looks = "every block",
+    level: float = LEVEL,
     primary: bool = False,
     arms: Sequence[Place] | None = None,
     inner: bool = False,
@@ -60,7 +61,7 @@ def compare(
         if treatment != baseline
     ]
     shared = comparisons if comparisons is not None else (len(compared) if primary else 1)
-    certainty = Certainty(LEVEL, max(1, shared), blocks_max, looks == "every block", inner, stage, moderated)
+    certainty = Certainty(level, max(1, shared), blocks_max, looks == "every block", inner, stage, moderated)
     known = tables(observations, response.scale)
     effects: list[Effect] = []
     for treatment, cell in compared:

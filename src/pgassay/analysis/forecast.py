@@ -33,7 +33,7 @@ _HALF_NORMAL_MEDIAN_SQUARED = 0.455  # the median of |z|, squared
 
 
 def blocks_to_distinguish(
-    spread: float, effect: float, *, comparisons: int, blocks_max: int, together: int = 1
+    spread: float, effect: float, *, comparisons: int, blocks_max: int, level: float = LEVEL, together: int = 1
 ) -> int | None:
     """Blocks until an interval leaves out no effect, about half of the time.
 
@@ -41,7 +41,7 @@ def blocks_to_distinguish(
     differences), `together` the comparisons of one cell that tell about each other's noise (`effects.Peers`). None when
     it would need more than `FARTHEST`.
     """
-    alpha = (1.0 - LEVEL) / max(1, comparisons)
+    alpha = (1.0 - level) / max(1, comparisons)
     return _solve(alpha, blocks_max, together, lambda blocks, value: value * spread / np.sqrt(blocks) <= abs(effect))
 
 
@@ -52,11 +52,12 @@ def blocks_to_show_equivalence(
     *,
     comparisons: int,
     blocks_max: int,
+    level: float = LEVEL,
     together: int = 1,
     inner: bool = False,
 ) -> int | None:
     """Blocks until the interval (or the `inner` one of older rules) lies within ±`margin`, about half of the time."""
-    alpha = (2.0 if inner else 1.0) * (1.0 - LEVEL) / max(1, comparisons)
+    alpha = (2.0 if inner else 1.0) * (1.0 - level) / max(1, comparisons)
 
     def inside(blocks: npt.NDArray[np.intp], value: Floats) -> npt.NDArray[np.bool_]:
         typical = np.sqrt(effect * effect + _HALF_NORMAL_MEDIAN_SQUARED * spread * spread / blocks)
@@ -72,6 +73,7 @@ def blocks_to_verdict(
     *,
     comparisons: int,
     blocks_max: int,
+    level: float = LEVEL,
     together: int = 1,
     inner: bool = False,
 ) -> int | None:
@@ -79,22 +81,37 @@ def blocks_to_verdict(
     if not (isfinite(spread) and isfinite(effect)):
         return None
     found = (
-        blocks_to_distinguish(spread, effect, comparisons=comparisons, blocks_max=blocks_max, together=together),
+        blocks_to_distinguish(
+            spread, effect, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together
+        ),
         blocks_to_show_equivalence(
-            spread, effect, margin, comparisons=comparisons, blocks_max=blocks_max, together=together, inner=inner
+            spread,
+            effect,
+            margin,
+            comparisons=comparisons,
+            blocks_max=blocks_max,
+            level=level,
+            together=together,
+            inner=inner,
         ),
     )
     return min((blocks for blocks in found if blocks is not None), default=None)
 
 
 def blocks_on_hosts(
-    between: BetweenHosts, margin: float, *, comparisons: int, blocks_max: int, inner: bool = False
+    between: BetweenHosts,
+    margin: float,
+    *,
+    comparisons: int,
+    blocks_max: int,
+    level: float = LEVEL,
+    inner: bool = False,
 ) -> int | None:
     """Blocks, spread evenly over the same hosts, until there is a verdict of either kind; None where none suffice.
 
     What hosts differ by does not shrink with blocks: then more hosts are needed.
     """
-    alpha = (1.0 - LEVEL) / max(1, comparisons)
+    alpha = (1.0 - level) / max(1, comparisons)
     horizon = min(max(FIRST_LOOK, blocks_max), _EXACT_HORIZON)
     outer, equivalent = criticals(horizon, alpha), criticals(horizon, (2.0 if inner else 1.0) * alpha)
     for blocks in range(FIRST_LOOK, FARTHEST + 1):

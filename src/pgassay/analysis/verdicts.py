@@ -105,17 +105,20 @@ def verdict(
 
 
 def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
-    comparisons, inner = effect.comparisons, effect.inner is not None
+    comparisons, level, inner = effect.comparisons, effect.level, effect.inner is not None
     if effect.between is not None:
-        return blocks_on_hosts(effect.between, width, comparisons=comparisons, blocks_max=blocks_max, inner=inner)
+        return blocks_on_hosts(
+            effect.between, width, comparisons=comparisons, blocks_max=blocks_max, level=level, inner=inner
+        )
     centre = effect.estimate
     if effect.scale is Scale.RATIO:
         centre = log(centre) if isfinite(centre) and centre > 0.0 else float("nan")
     spread = moderated_spread(effect.spread, effect.blocks, effect.peers)
     together = effect.peers.contrasts if effect.peers else 1
     return blocks_to_verdict(
-        spread, centre, width, comparisons=comparisons, blocks_max=blocks_max, together=together, inner=inner
-    )
+        spread, centre, width, comparisons=comparisons, blocks_max=blocks_max, level=level, together=together,
+        inner=inner,
+    )  # fmt: skip
 
 
 def with_precision(found: Verdict, effect: Effect, response: Response, precision: float | None) -> Verdict:

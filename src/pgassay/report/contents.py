@@ -13,6 +13,7 @@ kept is not shown with them.
 import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -220,11 +221,11 @@ def kept_sections(findings: "Findings") -> tuple[Section, ...]:
         found = msgspec.json.decode(run.disk.read(path))
         if (found["format"], found["trials"]) != (KEPT_FORMAT, len(findings.trials)):
             return ()
-        made = ((each, _decoded(each["blocks"])) for each in found["sections"])
         return tuple(
-            Section(each["name"], each["title"], lambda _, blocks=blocks: blocks, link=each["link"], open=each["open"])
-            for each, blocks in made
-        )
+            Section(each["name"], each["title"], partial(_kept_blocks, _decoded(each["blocks"])), link=each["link"],
+                    open=each["open"])
+            for each in found["sections"]
+        )  # fmt: skip
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
         raise damaged(run.path, f"{KEPT_FILE}: {failure}") from failure
 
@@ -235,6 +236,10 @@ def stamp_of(run: Path) -> str:
         return str((run / KEPT_FILE).stat().st_mtime_ns)
     except OSError:
         return ""
+
+
+def _kept_blocks(blocks: tuple[Block, ...], findings: "Findings") -> tuple[Block, ...]:
+    return blocks
 
 
 def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:

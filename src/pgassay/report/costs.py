@@ -42,6 +42,7 @@ def _table(findings: "Findings", place: Spot) -> Table:
         if not summaries:
             continue
         title, effects = response.title, dict[str, Effect]()
+        means: Mapping[str, float]
         if response.scale is Scale.RATIO and any(row.n and row.min <= 0.0 for row in summaries):
             title += " (averages, since some are 0)"  # of which no ratio and no geometric mean can be made
             means = {row.treatment: row.avg for row in summaries if row.n}
