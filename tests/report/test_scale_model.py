@@ -43,7 +43,7 @@ def test_answer_and_claims_are_labelled(findings: Findings) -> None:
     whole = text.render(findings)
     assert "judged on a scale model 1:250" in whole
     assert "not kept: superblock ÷ drive" in whole
-    assert published.SCALE_MODEL.brief(findings).endswith("(on a scale model 1:250)")
+    assert published.SECTION.brief(findings).endswith("(on a scale model 1:250)")
 
 
 def test_a_plan_says_what_is_kept_and_what_a_model_cannot_tell() -> None:
