@@ -4,7 +4,7 @@ A history of 64 commits has one slow-down at a random place; every other commit 
 little by the layout of its program alone. A block is a trial of each of two commits, and its contrast has noise, for
 both ways the same. Both first show that good and bad differ, by the same blocks, and go by the effect that those found.
 
-Then the one goes by `analysis.bisection`. The other is what a careful engineer does: git bisect, in which each commit
+Then the one goes by `analysis.commits`. The other is what a careful engineer does: git bisect, in which each commit
 is measured until its answer is sure. That is when half the interval of its mean is half of the effect, so that it
 cannot hold both no effect and the whole one; 95 % for all six steps together, so 1 - 0.05 / 6 each (Bonferroni). It
 stops as soon as that is so, and is not charged for looking after every block. Placebos alone must not be bisected.
@@ -21,9 +21,9 @@ from statistics import fmean
 
 import numpy as np
 
-from pgassay.analysis import bisection
-from pgassay.analysis.bisection import Measured
+from pgassay.analysis import commits
 from pgassay.analysis.boundaries import fixed_critical
+from pgassay.analysis.commits import Measured
 
 HORIZON = 100
 """Blocks of good against bad at most."""
@@ -77,11 +77,11 @@ class Told:
 def good_against_bad(history: History) -> list[Measured] | None:
     """Blocks of the bad commit until the difference is known well enough; None if none is ever shown."""
     seen: list[Measured] = []
-    mean = bisection.difference([], HORIZON)
-    while len(seen) < HORIZON and not bisection.measured(mean):
+    mean = commits.difference([], HORIZON)
+    while len(seen) < HORIZON and not commits.measured(mean):
         seen.append(Measured(history.last, history.block(history.last)))
-        mean = bisection.difference([each.contrast for each in seen], HORIZON)
-    return seen if bisection.shown(mean) else None
+        mean = commits.difference([each.contrast for each in seen], HORIZON)
+    return seen if commits.shown(mean) else None
 
 
 def by_probability(history: History, slowdown: float) -> Told:
@@ -91,17 +91,17 @@ def by_probability(history: History, slowdown: float) -> Told:
         return Told(None, history.blocks, history.blocks)
     first, last = history.blocks, history.last
     while history.blocks < LONGEST:
-        known = bisection.spans(last, seen)
-        span = bisection.found(known)
+        known = commits.spans(last, seen)
+        span = commits.found(known)
         if span is not None:
-            effect = bisection.change(last, seen, span, MOST)
+            effect = commits.change(last, seen, span, MOST)
             return Told(
                 span.upto,
                 history.blocks,
                 first,
                 effect.low <= 1.0 - slowdown <= effect.high,
             )
-        asked = bisection.next_block(last, seen, known)
+        asked = commits.next_block(last, seen, known)
         assert asked is not None
         seen.append(Measured(asked.commit, history.block(asked.commit, asked.against), asked.against))
     return Told(0, history.blocks, first)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.signal import lfilter  # type: ignore[import-untyped]
 
-from pgassay.analysis.steadiness import FALSE_ALARM, TOLERANCE, repetition
+from pgassay.analysis.seconds import FALSE_ALARM, TOLERANCE, repetition
 
 Floats = npt.NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from pgassay.advise.text import headline
 from pgassay.advise.walk import Advice, walk
 from pgassay.report import page
 from pgassay.report.charts import specified
-from pgassay.report.colours import GREY
 from pgassay.report.findings import Findings
 from pgassay.report.section import Figure, Folded, Sentences, Table
+from pgassay.report.vega import GREY
 from pgassay.testing.planted import make_run
 from tests.advise.test_walk import task
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.analysis.bisection import (
+from pgassay.analysis.commits import (
     SURE,
     Measured,
     NextBlock,

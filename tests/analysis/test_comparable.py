@@ -5,15 +5,15 @@ from math import isnan
 import pytest
 
 from pgassay.analysis.claims import judge
-from pgassay.analysis.comparable import (
+from pgassay.analysis.compare import (
     ACCEPTABLE_ERROR,
     Errors,
+    compare,
     is_speed,
     refusal_by_errors,
     refusal_by_levels,
     without_refused,
 )
-from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import explain
 from pgassay.analysis.observations import Observation

@@ -4,7 +4,7 @@ from math import exp, isnan, log
 
 import pytest
 
-from pgassay.analysis.scaling import points_of
+from pgassay.analysis.curves import points_of
 
 
 def test_a_busy_block_moves_all_points_and_none_against_another() -> None:

@@ -15,7 +15,7 @@ from benchmarks.validity.steadiness import (
     repeats,
     steady,
 )
-from pgassay.analysis.steadiness import NS, Steadiness, classify, repetition, trial_course
+from pgassay.analysis.seconds import NS, Steadiness, classify, repetition, trial_course
 from pgassay.interfaces.counters import Sample
 from pgassay.lab.regime import course_of
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.capacities import Capacity, Cause, Evidence, diagnose
+from pgassay.analysis.capacities import Cause, Evidence, MeasuredCapacity, Resource, diagnose
 
-FLUSHES = Capacity("disk_flushes_per_transaction", "flushing the device", 2000.0, "measured")
-WRITES = Capacity("disk_written_bytes_per_transaction", "writing to the device", 500e6, "measured")
+FLUSHES = MeasuredCapacity(Resource.FLUSHES, 2000.0, "measured")
+WRITES = MeasuredCapacity(Resource.WRITTEN_BYTES, 500e6, "measured")
 
 
 def waits(**shares: float) -> Mapping[str, float | None]:
@@ -92,9 +92,9 @@ def test_capacities_of_the_disk_decide_without_waits() -> None:
         capacities=(WRITES,),
     )  # fmt: skip
     assert diagnose(written).cause is Cause.WRITE_BANDWIDTH
-    over = Capacity(FLUSHES.response, FLUSHES.title, 1000.0, "measured on a busy machine")
+    over = MeasuredCapacity(Resource.FLUSHES, 1000.0, "measured on a busy machine")
     assert "so that figure is too low" in diagnose(replace(flushed, capacities=(over,))).text
-    unknown = Capacity(WRITES.response, WRITES.title, nan, "not measured")
+    unknown = MeasuredCapacity(Resource.WRITTEN_BYTES, nan, "not measured")
     assert diagnose(Evidence(1.0, {}, costs(1.0), 4.0, 8, capacities=(unknown,))).cause is Cause.UNDECIDED
 
 
@@ -123,7 +123,7 @@ def test_any_evidence_gets_an_answer(
 
 
 def test_a_capacity_that_is_used_several_times_over_was_measured_wrongly_and_decides_nothing() -> None:
-    slow = Capacity("disk_flushes_per_transaction", "flushing the device", 100.0, "a disk study")
+    slow = MeasuredCapacity(Resource.FLUSHES, 100.0, "a disk study")
     evidence = Evidence(
         800.0, waits(wal_flush=0.2, client=0.4, on_cpu=0.4), costs(150.0, disk_flushes_per_transaction=1.0), 2.0, 4,
         busy=0.2, capacities=(slow,),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.analysis.scaling import Kink, kink, points_of
+from pgassay.analysis.curves import Kink, kink, points_of
 
 PLACES = (1, 2, 3, 4, 6, 8)
 

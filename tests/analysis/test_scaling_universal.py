@@ -5,7 +5,7 @@ from math import exp, inf, sqrt
 import numpy as np
 import pytest
 
-from pgassay.analysis.scaling import Scalability, points_of, scalability
+from pgassay.analysis.curves import Scalability, points_of, scalability
 
 PLACES = (1, 2, 4, 6, 8, 12, 16)
 

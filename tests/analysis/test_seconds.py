@@ -5,7 +5,7 @@ from math import isnan, sqrt
 import numpy as np
 import pytest
 
-from pgassay.analysis.seconds import errors_of_means, mean_error, warm_up_ends
+from pgassay.analysis.seconds import mean_error, warm_up_ends
 
 
 def warm_up(seconds: np.ndarray) -> tuple[int, bool]:
@@ -86,13 +86,3 @@ def test_missing_seconds_are_left_out_and_short_series_have_no_error() -> None:
     assert isnan(mean_error(np.ones(8)).error)
     assert isnan(mean_error(np.asarray([])).mean)
     assert isnan(mean_error(np.ones(30)).inefficiency)
-
-
-def test_many_errors_at_once_are_as_one_by_one() -> None:
-    chance = np.random.default_rng(9)
-    seconds = chance.normal(1000.0, 10.0, (5, 50)).cumsum(axis=1)
-    seconds[1, 7] = np.nan
-    seconds[2] = 3.0
-    one_by_one = [mean_error(row).error for row in seconds]
-    assert errors_of_means(seconds).tolist() == pytest.approx(one_by_one)
-    assert np.isnan(errors_of_means(seconds[:, :4])).all()

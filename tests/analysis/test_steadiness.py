@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgassay.analysis.steadiness import NS, Steadiness, classify, classify_all, trial_course
+from pgassay.analysis.seconds import NS, Steadiness, classify, classify_all, trial_course
 
 S = np.arange(300)
 

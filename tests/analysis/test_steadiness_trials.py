@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgassay.analysis.steadiness import NS, UNKNOWN, Steadiness, courses_of_samples, trial_course
+from pgassay.analysis.seconds import NS, UNKNOWN, Steadiness, courses_of_samples, trial_course
 
 CHANCE = np.random.default_rng(8)
 FLAT = 1000.0 + CHANCE.normal(0.0, 5.0, 60)

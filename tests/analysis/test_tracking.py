@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgassay.analysis.tracking import POINTS_MIN, course_of
+from pgassay.analysis.commits import POINTS_MIN, course_of
 
 NOISE = 0.01
 

@@ -242,7 +242,6 @@ def test_colour_on_a_terminal_unless_it_is_refused(
         (["compare", "a.b=1", "a.b=2"], 'setting "a.b" belongs to an extension', "shared_preload_libraries"),
         (["help", "rnu"], 'unknown command "rnu"', 'did you mean "run"?'),
         (["export", "/x", "--csv", "--json"], "not allowed with argument --csv", "--help"),
-        (["export", "/x", "--as", "cache-csv", "--json"], "not allowed with argument --as", "--help"),
         (["compare", "a=1"], '"server.a=1" alone varies nothing', "the baseline first"),
         (
             ["run", "fillfactor", "--quick", "--dry-run", "--allow-busy", "--data-dir", "/etc/passwd/x/y"],

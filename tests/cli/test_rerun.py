@@ -212,7 +212,6 @@ def test_faults_are_told(capsule: Path, run: Path, capsys: pytest.CaptureFixture
         (["rerun", str(run), "--set", "load.scale=1"], "unrecognized argument"),
         (["export", str(run), "--capsule", str(capsule)], "exists already"),
         (["export", str(run), "--capsule", "x", "--out", "y"], "cannot be used together"),
-        (["export", str(run), "--capsule", "x", "--as", "cache-csv"], "not allowed with argument"),
         (["export", str(run), "--capsule", "x", "--json"], "not allowed with argument"),
         (["export", str(run), "--with-data"], "--with-data needs --capsule"),
         (["rerun", str(run), "--file", "load.init=study.none"], "names no file"),

@@ -5,7 +5,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.design.blocks import cautions, order
+from pgassay.design.schedule import cautions, order
 
 from ._make import study
 

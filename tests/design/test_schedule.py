@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pgassay.analysis.verdicts import SETTLED, Verdict
-from pgassay.design.blocks import order
-from pgassay.design.schedule import FinishedTrial, History, RunTrial, Stop, between_blocks, next_decision
+from pgassay.design.schedule import FinishedTrial, History, RunTrial, Stop, between_blocks, next_decision, order
 from pgassay.study.responses import Status
 
 from ._make import play, settled, study

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.analysis.claims import instances, is_paired, missing_levels, sides, treatment_of
-from pgassay.analysis.comparable import is_speed, refusal_by_levels
+from pgassay.analysis.compare import is_speed, refusal_by_levels
 from pgassay.lab import measurements
 from pgassay.lab.arms import setup_of
 from pgassay.lab.catalogue import every_factor

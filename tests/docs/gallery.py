@@ -20,7 +20,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import PgassayError
 from pgassay.report import formatting, headline
-from pgassay.report.colours import GREY, PALETTE
+from pgassay.report.vega import GREY, PALETTE
 from pgassay.study import builtin, document
 from pgassay.study.responses import Scale
 from tests.docs.as_published import MODELS, WHOLE

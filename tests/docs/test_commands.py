@@ -17,7 +17,7 @@ from pgassay.cli import COMMANDS, main
 from pgassay.testing import planted
 from tests.docs.pages import Example, blocks, commands, parts, words
 from tests.importing.made import hammerdb, pgbench
-from tests.report import cacherun, scaled
+from tests.report import scaled
 
 RUN = "runs/fillfactor-20260102T030405Z"
 FIRST = "runs/first"
@@ -36,7 +36,6 @@ INSTEAD = {
     f"run fillfactor --quick --budget 8min --allow-busy --out {FIRST}": "run fillfactor --quick --out runs/next",
     "studies NAME": "studies fillfactor",
     "export RUN --capsule FILE": f"export {RUN} --capsule run.capsule",
-    "export RUN --as cache-csv": "export runs/cache --as cache-csv",
     "diagnose RUN": "diagnose runs/scaling",
     f"diagnose {FIRST}": "diagnose runs/scaling",
     "import FILE": "import results.csv --columns treatment=page_kB,condition=mode,value=tps",
@@ -125,7 +124,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "runs").mkdir()
     planted.make_run(folder / RUN, discarded=False)
     planted.make_run(folder / FIRST, discarded=False)
-    cacherun.make_run(folder / "runs/cache")
     scaled.make_scaled(folder / "runs/scaling")
     shutil.copytree(folder / "runs/scaling", folder / "runs/imported")
     rows = [

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.design.blocks import rounds_of, turns
+from pgassay.design.schedule import rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.decisions import disagreements

@@ -10,8 +10,8 @@ import pytest
 from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
 from pgassay.cli.plan import forecast_lines, until_safe
-from pgassay.design.blocks import rounds_of
 from pgassay.design.plan import plan as size_up
+from pgassay.design.schedule import rounds_of
 from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import resolve
 from pgassay.lab.environment import Environment

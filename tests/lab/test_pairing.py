@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.design.blocks import cells, order, rounds_of, turns
+from pgassay.design.schedule import cells, order, rounds_of, turns
 from pgassay.errors import PgassayError, UsageError
 from pgassay.interfaces.factor import Factor, Turns
 from pgassay.interfaces.kinds import SWITCH

@@ -9,9 +9,8 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from pgassay.live.app import application
 from pgassay.live.catalogue import Catalogue
-from pgassay.live.server import listening
+from pgassay.live.server import application, listening
 from tests.report.browser import chromium
 
 WIDE, PHONE = 1400, 380

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from pgassay.live.app import application
 from pgassay.live.catalogue import Catalogue, identity_of
+from pgassay.live.server import application
 from pgassay.testing.planted import make_run
 
 TOKEN = "a-token"

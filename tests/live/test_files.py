@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
-from pgassay.live import app
+from pgassay.live import server
 from pgassay.report.page import DATA
 from tests.live.served import PORT, address
 
@@ -53,7 +53,7 @@ def fenced(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @settings(max_examples=500)
 @given(st.one_of(st.text(), st.lists(st.one_of(st.sampled_from(PARTS), st.text(max_size=4))).map("/".join)))
 def test_no_path_leads_out(fenced: Path, path: str) -> None:
-    found = app.inside(fenced, path)
+    found = server.inside(fenced, path)
     if found is not None:
         assert found.is_relative_to(fenced.resolve())
         assert not found.is_file() or found.read_text() == "ours"
@@ -63,11 +63,11 @@ def test_no_path_leads_out(fenced: Path, path: str) -> None:
     "path", ["out", "trials/out", "trials/out/secret", "../secret", "/etc/passwd", "round", "pipe", "a\0b"]
 )
 def test_ways_out_are_no_files(fenced: Path, path: str) -> None:
-    assert app.inside(fenced, path) is None
+    assert server.inside(fenced, path) is None
 
 
 def test_a_link_that_stays_inside_is_followed(fenced: Path) -> None:
-    assert app.inside(fenced, "in/000001/trial.json") == fenced.resolve() / "trials" / "000001" / "trial.json"
+    assert server.inside(fenced, "in/000001/trial.json") == fenced.resolve() / "trials" / "000001" / "trial.json"
 
 
 @settings(max_examples=100)
@@ -91,7 +91,7 @@ def test_a_file_is_something_to_keep_and_no_page(known: TestClient) -> None:
 def test_a_file_that_grows_is_cut_where_it_ended(tmp_path: Path) -> None:
     path = tmp_path / "series"
     path.write_bytes(b"x" * 600_000)
-    parts = app.pieces(path)
+    parts = server.pieces(path)
     first = next(parts)
     with path.open("ab") as file:
         file.write(b"y" * 10)

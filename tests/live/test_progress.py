@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from pgassay.live import stream
+from pgassay.live import progress
 from pgassay.live.catalogue import FINISHED, INTERRUPTED
-from pgassay.live.progress import KILLED, NOTHING_YET, Watched
-from pgassay.live.stream import Seconds, events
+from pgassay.live.progress import KILLED, NOTHING_YET, Seconds, Watched, events
 from pgassay.probe.server_views import KINDS
 from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory
@@ -225,18 +224,18 @@ def test_before_its_server_ends_a_page_hears_that_the_run_has_finished(path: Pat
 
 
 def test_backends_are_counted_by_what_the_probe_names() -> None:
-    assert [kind.name.replace("_", " ") for kind in KINDS] == list(stream.WAITS)
+    assert [kind.name.replace("_", " ") for kind in KINDS] == list(progress.WAITS)
 
 
 def test_an_arm_has_one_colour_in_the_report_and_while_it_runs(path: Path) -> None:
     study = Findings(Run.open(path)).study
     of_report = charts.colour(tuple(each.name for each in study.treatments)).to_dict()["scale"]
     names = [arm.name for arm in study.arms]
-    in_turns = stream.seconds(names, in_turns=True)
-    one_by_one = stream.seconds(names, in_turns=False)["vconcat"]
+    in_turns = progress.seconds(names, in_turns=True)
+    one_by_one = progress.seconds(names, in_turns=False)["vconcat"]
     scales = [each["spec"]["encoding"]["color"]["scale"] for each in (in_turns, *one_by_one)]
     assert scales[:2] == [of_report] * 2
-    assert [each["domain"] for each in scales] == [names, names, list(stream.WAITS)], "backends have a legend apart"
+    assert [each["domain"] for each in scales] == [names, names, list(progress.WAITS)], "backends have a legend apart"
     shown = Watched(path).progress().answer.figure
     bars = [layer["encoding"]["color"]["scale"] for layer in shown["spec"]["layer"] if "color" in layer["encoding"]]
     assert bars

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live.app import NOT_RUNNING
+from pgassay.live.server import NOT_RUNNING
 from pgassay.record import directory
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk

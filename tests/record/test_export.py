@@ -1,12 +1,11 @@
-"""A run as CSV (a row a trial), JSON (an object a trial) and Prometheus text, all read back exactly."""
+"""A run as CSV (a row a trial) and JSON (an object a trial), both read back exactly."""
 
 import csv
 import io
 import json
-import re
 from dataclasses import replace
 
-from pgassay.record.export import write_csv, write_json, write_prometheus
+from pgassay.record.export import write_csv, write_json
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord
 from pgassay.study.responses import Status
@@ -57,25 +56,3 @@ def test_every_trial_is_an_object() -> None:
     assert last["levels"]['a "quoted", name']["read_back"] is None
     assert (last["responses"]["tps"], last["responses"]["extra"]) == (None, 0.1)
     assert list(first) == list(last)
-
-
-SAMPLE = re.compile(r'[a-zA-Z_:][a-zA-Z0-9_:]*\{([a-z_]+="(\\.|[^"\\])*",?)*\} \S+')
-
-
-def test_prometheus_gets_a_metric_a_response_and_a_sample_a_trial() -> None:
-    text = io.StringIO()
-    write_prometheus(two_trials(), text)
-    lines = text.getvalue().splitlines()
-    samples = [line for line in lines if not line.startswith("#")]
-    assert all(SAMPLE.fullmatch(line) for line in samples), samples
-    assert lines.count("# TYPE pgassay_tps gauge") == 1
-    (tps,) = [line for line in samples if line.startswith("pgassay_tps{")]
-    assert 'trial="1"' in tps
-    assert 'status="valid"' in tps
-    assert tps.endswith("} 1000.0"), "a missing value has no sample"
-    (extra,) = [line for line in samples if line.startswith("pgassay_extra{")]
-    assert 'status="invalid"' in extra
-    assert r'condition="load.file=C:\\a \"b\""' in extra
-    names = [line.partition("{")[0] for line in samples]
-    assert names == sorted(names, key=names.index), "all samples of a metric stand together"
-    assert text.getvalue().endswith("\n")

@@ -1,15 +1,10 @@
 """What the cache study adds to a report: recovery, recommendation, residency, box plots, claims, the published CSV."""
 
-import io
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.claims import Mark
-from pgassay.record.errors import RecordError
-from pgassay.record.export import write_cacheprobe_csv
 from pgassay.record.reading import Run
 from pgassay.report import page, text
 from pgassay.report.cache import SECTION, CacheFindings, box_of
@@ -76,7 +71,6 @@ def test_the_order_that_was_kept_and_what_the_costs_are_of_is_said(run: Run) -> 
         assert "in random order" not in form
         assert "the same probes and one scan in every trial" in form
         assert "the burst after a checkpoint" not in form
-        assert "The write ladder" not in form
     assert "what a query costs" in body
     assert "then pg_prewarm of the table and its index" in body
     assert "as those who ran it did it" not in body
@@ -103,26 +97,6 @@ def test_a_box_is_in_order_and_loses_nothing_near(values: list[float]) -> None:
     assert box["low"] <= box["q1"] <= box["median"] <= box["q3"] <= box["high"]
     assert box["trials"] == len(values)
     assert all(value < box["low"] or value > box["high"] for value in outside)
-
-
-def test_the_csv_is_the_published_one_column_for_column(run: Run) -> None:
-    file = io.StringIO()
-    write_cacheprobe_csv(run, file)
-    head, first, *rest = file.getvalue().splitlines()
-    assert head == (
-        "huge_pages(2MiB),pg_cache,pg_cache(KiB),idx1(ms),seq(ms),idx2(ms),heap_blks_read,heap_blks_hit,idx_blks_read,"
-        "idx_blks_hit,finish"
-    )
-    cells = first.split(",")
-    assert cells[:3] == ["140", "256MB", "262144"]
-    assert float(cells[3]) == pytest.approx(0.08, rel=0.2)
-    assert cells[6:] == ["131072", "30", "175", "428", "2023-11-14T22:13:21+00:00"]
-    assert rest[-1] == "hugepage_error,2023-11-14T22:13:57+00:00"
-
-
-def test_other_runs_cannot_be_written_so(other: Run, tmp_path: Path) -> None:
-    with pytest.raises(RecordError, match="cacheprobe"):
-        write_cacheprobe_csv(other, io.StringIO())
 
 
 def test_times_of_zero_give_no_advice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

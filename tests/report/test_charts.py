@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -26,10 +25,8 @@ from pgassay.report.charts import (
     wrapped,
     wrapping,
 )
-from pgassay.report.colours import PALETTE
 from pgassay.report.findings import Findings
-from pgassay.report.measurements import constant, distribution
-from pgassay.testing.planted import make_run
+from pgassay.report.vega import PALETTE
 from tests.report.blocks import figures
 from tests.report.driven import make_driven
 
@@ -114,18 +111,6 @@ def test_an_axis_holds_all_values_and_zero_where_asked(values: list[float], zero
     assert low < high
     assert low <= min(values) <= max(values) <= high
     assert not zero or low <= 0.0 <= high
-
-
-def test_what_never_varies_is_a_sentence(tmp_path: Path) -> None:
-    found = Findings(make_run(tmp_path / "run"))
-    said = distribution(found, found.responses["database_bytes"])
-    assert not isinstance(said, str), "three sizes"
-    trials = [replace(each, responses={**each.responses, "database_bytes": 3e8}) for each in found.trials]
-    found.trials = tuple(trials)
-    assert distribution(found, found.responses["database_bytes"]) == (
-        "Size of the database at the end: 286 MB in every valid trial"
-    )
-    assert [constant([1.0, 1.0]), constant([0.0, 0.0]), constant([1.0, 1.001])] == [True, True, False]
 
 
 def test_a_figure_that_vega_lite_does_not_know_is_refused_and_rows_are_not_looked_at() -> None:

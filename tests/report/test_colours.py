@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.report.colours import DARK, INK, PALETTE, SOFT, dark_style
 from pgassay.report.findings import Findings
+from pgassay.report.vega import DARK, INK, PALETTE, SOFT, dark_style
 from pgassay.testing.planted import make_run
 from tests.report.blocks import figures
 from tests.report.driven import make_driven

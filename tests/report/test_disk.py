@@ -8,7 +8,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.values import LevelRecord, TrialRecord
-from pgassay.report import disk
+from pgassay.report import drives
 from pgassay.report.findings import Findings
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
@@ -97,4 +97,4 @@ def test_other_studies_have_none_of_it(tmp_path: Path) -> None:
 def test_what_a_record_leaves_out_is_read_as_the_option_s_default() -> None:
     """The report imports no load, so it has fio's defaults of its own; an old record without a driver is pgbench's."""
     declared = {"driver": "pgbench", **FioOptions.from_levels({}).to_levels()}
-    assert {name: declared[name] for name in disk._DEFAULTS} == disk._DEFAULTS
+    assert {name: declared[name] for name in drives._DEFAULTS} == drives._DEFAULTS

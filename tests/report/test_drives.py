@@ -199,3 +199,15 @@ def test_the_state_before_each_trial_is_told() -> None:
         "as the trial before left it, 3.00 GB from first to last"
     )
     assert row({}, {}) == ""
+
+
+def test_the_life_of_flash_follows_from_what_it_programs() -> None:
+    """3,000 times a TB at 1,000 transactions a second of 10 kB each: 3e15 / 1e7 bytes a second are 9.51 years."""
+    plain = trial(1, AGED, 9.0)
+    told: list[dict[str, float | None]] = [
+        {"nand_bytes_per_transaction": 1e4, "tps": 1e3},
+        {"nand_bytes_per_transaction": None, "tps": 1e3},
+    ]
+    mine = [replace(plain, number=number, responses={**plain.responses, **each}) for number, each in enumerate(told, 1)]
+    (table,) = drives._tables(mine, [mine[0].treatment], "")
+    assert [row[1] for row in table.rows if row[0] == drives.LIFE] == ["9.51 years"]

@@ -14,9 +14,7 @@ from pgassay.record.values import LevelRecord
 from pgassay.report import page, text
 from pgassay.report.contents import CSV_HEAD
 from pgassay.report.findings import Findings
-from pgassay.report.measurements import distribution
 from pgassay.report.provenance import Row, levels_read_back, merged, side_by_side
-from pgassay.report.section import Drawing
 from pgassay.testing.planted import make_run
 from tests.report.blocks import body, figures, plain
 
@@ -44,7 +42,7 @@ def test_show_prints_every_table_as_csv(findings: Findings, capsys: pytest.Captu
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
     assert tuple(rows[0]) == CSV_HEAD
     assert ["measurements", "Transactions per second, 1/s", "table.fillfactor=75", "trials", "8"] in rows
-    assert {row[0] for row in rows[1:]} >= {"measurements", "why", "ladder", "sensitivity", "published", "configured"}
+    assert {row[0] for row in rows[1:]} >= {"measurements", "why", "published", "configured"}
     assert main(["show", str(findings.run.path), "--csv", "--json"]) == 2
 
 
@@ -67,17 +65,11 @@ def test_the_page_is_whole_and_fetches_nothing(findings: Findings, tmp_path: Pat
         assert "<svg" in (tmp_path / "figures" / f"{figure.name}.svg").read_text(encoding="utf-8")
 
 
-def test_costs_are_headed_as_people_write_units_and_sizes_agree_with_the_axes(findings: Findings) -> None:
+def test_costs_are_headed_as_people_write_units(findings: Findings) -> None:
     shown = body(findings)
     assert "except what keeps the server private" in shown
     for raw in (">us<", ">share<", ">count<"):
         assert f'<span class="small"{raw}' not in shown
-    size = next(each for each in findings.run.responses if each.name == "table_bytes")
-    values = distribution(findings, size)
-    assert isinstance(values, Drawing)
-    drawn = json.dumps(values.chart.to_dict())
-    assert ", MB" in drawn
-    assert "100000000" not in drawn
 
 
 def test_what_differs_beyond_the_factors_is_marked(findings: Findings) -> None:

@@ -18,15 +18,14 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.design.schedule import RULE
 from pgassay.design.stopping import effects_of
 from pgassay.record.reading import Run
-from pgassay.report import costs, formatting, sensitivity, text, tradeoff
+from pgassay.report import formatting, text
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings, Judged
 from pgassay.report.headline import reasons
-from pgassay.study.levels import Place
 from pgassay.study.responses import Response, Scale
 from pgassay.testing.planted import make_run
 from tests.report import cacherun, crossed, cut_runs, driven, scaled, undecided
-from tests.report.blocks import body, plain, tables
+from tests.report.blocks import body, plain
 
 SPECIMENS: dict[str, Callable[[Path], Run]] = {
     "planted": make_run,
@@ -140,29 +139,6 @@ def limits(findings: Findings) -> Iterator[str]:
     yield from (found[0] for found in _USED.finditer(shown) if int(found[1].replace(",", "")) > 105)
 
 
-def fronts(findings: Findings) -> Iterator[str]:
-    """A ratio of speeds or of space in the table of the trade-off is the verdict's own estimate."""
-    for each in findings.once(tradeoff.tradeoffs):
-        (table,) = (one for one in tables(tradeoff.SECTION, findings) if one.title == each.place)
-        for row in table.rows:
-            cells = dict(zip(table.head, map(str, row), strict=True))
-            place = Place(cells["treatment"], each.condition, each.covariate)
-            for column, response in (("÷ baseline", each.space), ("÷ first on its drive", each.speed)):
-                effect = next(
-                    (one for one in findings.effects(findings.responses[response]) if one.place == place), None
-                )
-                if effect is None or effect.refused or not effect.bounded or column not in cells:
-                    continue
-                if cells[column] != f"×{effect.estimate:.2f}":
-                    yield f"{place.name}: {column} {cells[column]}, and the verdict's estimate is {effect.estimate:.4f}"
-                if column.endswith("drive") and each.on_front[place.treatment] is False and _open(effect, findings):
-                    yield f"{place.name}: not on the front, and its speed is undecided"
-
-
-def _open(effect: Effect, findings: Findings) -> bool:
-    return any(each.effect is effect and each.verdict.kind is Kind.UNRESOLVED for _, each in judged_of(findings))
-
-
 def roundings(findings: Findings) -> Iterator[str]:
     """A change is rounded alike in its verdict's words, in what explains it and in the table."""
     for response, each in judged_of(findings):
@@ -182,16 +158,6 @@ def _alike(effect: Effect, response: Response, told: str) -> Iterator[str]:
 
 def _number(told: str) -> float:
     return float(told.replace(",", ""))
-
-
-def other_methods(findings: Findings) -> Iterator[str]:
-    """Where another method would decide otherwise, its table says which of the two counts."""
-    for check in findings.once(sensitivity.checks):
-        kind = next(each.verdict.kind for each in findings.verdicts if each.effect is check.effect)
-        robust = [each for each in (check.hodges_lehmann, check.bootstrap) if each is not None]
-        apart = any(each.low > check.effect.none or each.high < check.effect.none for each in robust)
-        if kind is Kind.UNRESOLVED and apart and sensitivity.DECIDES not in text.render(findings):
-            yield f"{check.effect.place.name}: unresolved, and decided by another method"
 
 
 def own_reasons(findings: Findings) -> Iterator[str]:
@@ -216,9 +182,7 @@ WALKS = (
     asks_of_the_headline,
     intervals,
     limits,
-    fronts,
     roundings,
-    other_methods,
     own_reasons,
     figures_like_tables,
 )
@@ -239,41 +203,3 @@ def made(name: str, factory: pytest.TempPathFactory) -> Findings:
     if name not in _MADE:
         _MADE[name] = Findings(SPECIMENS[name](factory.mktemp("made") / "run"))
     return _MADE[name]
-
-
-def shown_wal(findings: Findings) -> Iterator[tuple[str, str, str]]:
-    """Every place and treatment with what the page says that a transaction writes of WAL."""
-    treatments = [each.name for each in findings.study.treatments]
-    for section, name in ((costs.SECTION, "WAL, per transaction"), (costs.LADDER, "WAL")):
-        for table in tables(section, findings):
-            for row in (row for row in table.rows if str(row[0]) == name):
-                known = zip(treatments, map(str, row[1:]), strict=False)
-                yield from ((table.title, treatment, value.partition(" (")[0]) for treatment, value in known)
-    for table in tables(tradeoff.SECTION, findings):
-        place = table.head.index("WAL per transaction")
-        yield from ((table.title, str(row[0]), str(row[place])) for row in table.rows)
-
-
-@pytest.mark.parametrize("name", ["planted", "driven", "undecided"])
-def test_a_response_has_one_value_wherever_a_page_shows_it(name: str, tmp_path: Path) -> None:
-    """WAL was 10,100 bytes among the costs and 9.97 kB on the ladder."""
-    seen: dict[tuple[str, str], set[str]] = {}
-    for place, treatment, value in shown_wal(Findings(SPECIMENS[name](tmp_path / "run"))):
-        seen.setdefault((place, treatment), set()).add(value)
-    assert seen
-    assert not {key: values for key, values in seen.items() if len(values) > 1}
-
-
-@pytest.mark.parametrize("name", ["planted", "driven", "undecided"])
-def test_two_speeds_are_as_far_apart_as_their_ratio_says(name: str, tmp_path: Path) -> None:
-    """A speed rose from 3,200 to 3,060, by a factor of 1.03: medians beside an effect within blocks."""
-    findings = Findings(SPECIMENS[name](tmp_path / "run"))
-    compared = 0
-    for each in findings.once(tradeoff.tradeoffs):
-        speeds = {point.name: point.speed for point in each.points}
-        for effect in findings.effects(findings.responses[each.speed]):
-            mine, theirs = speeds[effect.treatment], speeds[findings.baseline]
-            if effect.place.cell.name == each.place and effect.informative and not effect.refused and mine and theirs:
-                assert mine / theirs == pytest.approx(effect.estimate)
-                compared += 1
-    assert compared

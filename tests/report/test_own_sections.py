@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.record.errors import DamagedError
 from pgassay.record.reading import Run
-from pgassay.report import charts, contents, own_sections, page, verdict
+from pgassay.report import charts, contents, page, verdict
 from pgassay.report.findings import Findings
 from pgassay.report.section import (
     Block,
@@ -64,37 +64,37 @@ def test_the_page_made_again_is_the_one_of_the_sections(tmp_path: Path) -> None:
     findings = Findings(run)
     alone = html(run.path)
     own = page.html(findings, page.chapters(findings, own=sections()))
-    kept = own_sections.keep(findings, sections())
+    kept = contents.keep_sections(findings, sections())
     assert page.html(findings, page.chapters(findings, own=kept)) == own
     assert html(run.path) == own
     assert own != alone
     assert "it is so" in own
-    (run.path / own_sections.FILE).unlink()
+    (run.path / contents.KEPT_FILE).unlink()
     assert html(run.path) == alone
 
 
 def test_with_other_trials_the_run_speaks_for_itself(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
-    own_sections.keep(Findings(run), sections())
-    file = run.path / own_sections.FILE
+    contents.keep_sections(Findings(run), sections())
+    file = run.path / contents.KEPT_FILE
     told = json.loads(file.read_text())
     for changed in ({"trials": told["trials"] - 1}, {"format": 99}):
         file.write_text(json.dumps({**told, **changed}))
-        assert own_sections.kept(Findings(run)) == ()
+        assert contents.kept_sections(Findings(run)) == ()
 
 
 @pytest.mark.parametrize("broken", ["{", "{}", '{"format": 1, "trials": TRIALS, "sections": [{"name": "x"}]}'])
 def test_a_broken_file_is_named(tmp_path: Path, broken: str) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     text = broken.replace("TRIALS", str(len(findings.trials)))
-    (findings.run.path / own_sections.FILE).write_text(text)
-    with pytest.raises(DamagedError, match=own_sections.FILE):
-        own_sections.kept(findings)
+    (findings.run.path / contents.KEPT_FILE).write_text(text)
+    with pytest.raises(DamagedError, match=contents.KEPT_FILE):
+        contents.kept_sections(findings)
 
 
 def test_a_page_that_is_served_is_made_again_when_other_sections_were_kept(tmp_path: Path) -> None:
     run = make_run(tmp_path / "run")
-    before = own_sections.stamp(run.path)
-    own_sections.keep(Findings(run), sections())
+    before = contents.stamp_of(run.path)
+    contents.keep_sections(Findings(run), sections())
     assert before == ""
-    assert own_sections.stamp(run.path) != before
+    assert contents.stamp_of(run.path) != before

@@ -316,8 +316,7 @@ def test_damage_marks_a_claim_at_once_with_the_torn_page(run: Run) -> None:
     torn = arms(Findings(run))[TORN].name
     found = claim(run, torn, low=0.01)
     assert found.mark is Mark.REPRODUCED
-    assert "60 of 60 pages in flight were torn, one with bytes 0 to 511 as written, " in found.text
-    assert "(old LSN 1/0, new 1/FF)" in found.text
+    assert found.text.endswith("; 60 of 60 pages in flight were torn")
     assert claim(run, torn, high=0.01).mark is Mark.CONTRADICTED
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.report import headline, published, text
 from pgassay.report.findings import Findings
-from pgassay.report.scale_model import CANNOT, SECTION, in_words
+from pgassay.report.likeness import CANNOT, SCALE_MODEL, in_words
 from pgassay.study.scale_model import Likeness, Resized, ScaleModel
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
@@ -31,7 +31,7 @@ def findings(tmp_path: Path) -> Findings:
 
 
 def test_what_is_not_kept_stands_first(findings: Findings) -> None:
-    numbers, sizes = tables(SECTION, findings)
+    numbers, sizes = tables(SCALE_MODEL, findings)
     assert [str(row[0]) for row in numbers.rows] == ["superblock ÷ drive", "clients ÷ core", "data ÷ memory"]
     assert [str(row[-1]) for row in numbers.rows] == ["not kept", "not known", "kept"]
     assert [str(cell) for cell in numbers.rows[2]] == ["data ÷ memory", "2.80 to 7.20", "2.81 to 7.21", "kept"]
@@ -57,5 +57,5 @@ def test_a_plan_says_what_is_kept_and_what_a_model_cannot_tell() -> None:
 
 def test_a_study_that_is_no_model_has_no_such_section(tmp_path: Path) -> None:
     plain = Findings(make_run(tmp_path / "run"))
-    assert (SECTION.brief(plain), SECTION.plain(plain), tables(SECTION, plain)) == ("", {}, [])
+    assert (SCALE_MODEL.brief(plain), SCALE_MODEL.plain(plain), tables(SCALE_MODEL, plain)) == ("", {}, [])
     assert "scale model" not in text.render(plain)

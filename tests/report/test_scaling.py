@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import Mark
-from pgassay.analysis.scaling import Estimate
+from pgassay.analysis.curves import Estimate
 from pgassay.report import formatting, page, text
 from pgassay.report.curves import BAD_FIT, scaling_of
 from pgassay.report.curves import FITS as SECTION

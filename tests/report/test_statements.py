@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pgassay._core import LatencySketch
+from pgassay.record.ask import LATENCIES_FILE as FILE
 from pgassay.record.ask import STATEMENTS_FILE as TRIED
 from pgassay.record.ask import StatementRecord, encode_statements
-from pgassay.record.latencies import FILE
 from pgassay.report import contents, headline, statements, warnings
 from pgassay.report.findings import Findings
 from pgassay.report.section import Code, Folded, Table

@@ -15,7 +15,7 @@ from pgassay.report.findings import Findings
 from pgassay.report.section import Sentences, Surface
 from pgassay.study.responses import Status
 from pgassay.testing.planted import BLOCKS, make_run
-from tests.report.blocks import body, drawing, plain, tables
+from tests.report.blocks import body, plain, tables
 from tests.report.turned import NS, OWN, ROUNDS, START, make_turned, played
 
 
@@ -56,26 +56,6 @@ def test_shares_of_variance_are_whole(findings: Findings) -> None:
     shares = [float(str(row[2]).removesuffix(" %")) for row in found.rows]
     assert sum(shares) == pytest.approx(100, abs=1)
     assert [row[0] for row in found.rows][1] == "the start of a server: stays"
-
-
-def test_the_figure_has_every_slice_in_its_treatment_s_colour(tmp_path: Path) -> None:
-    findings = in_turns(tmp_path / "run", lambda trial: slices.encode(played(trial, discarded=2)))
-    rows = turns.rows_of(findings)
-    assert len(rows) == turns.PANELS_MAX * ROUNDS * 3
-    assert {row["shown"] for row in rows} == {*(each.name for each in findings.study.treatments), turns.LEFT_OUT}
-    assert {row["shown"] for row in rows if row["round"] == 2} == {turns.LEFT_OUT}
-    assert all(row["why"] == ("steal 40 %" if row["round"] == 2 else "") for row in rows)
-    first = [row for row in rows if row["panel"] == f"block {BLOCKS - turns.PANELS_MAX + 1}"]
-    assert min(row["from"] for row in first) == 0
-    assert all(row["to"] == pytest.approx(row["from"] + 1) for row in rows)
-    drawn = drawing(turns.SECTION, findings, "slices")
-    assert f"The last {turns.PANELS_MAX} of {BLOCKS} blocks" in drawn.caption
-    (colour,) = {str(layer["encoding"]["color"]["scale"]["domain"]) for layer in drawn.chart.to_dict()["spec"]["layer"]}
-    assert turns.LEFT_OUT in colour
-    assert f"{BLOCKS} more were left out, for all of them" in said(findings)
-    assert findings.once(turns.places_of)[0].lost == BLOCKS
-    place = replace(findings.once(turns.places_of)[0], lost=1)
-    assert "; 1 more was left out, for all of them" in next(turns._sentences(place, named=False))
 
 
 def test_what_a_turn_leaves_to_the_next_is_a_reason_to_distrust(tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ import pytest
 from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.robust import Instability
 from pgassay.report import costs, curves, formatting, verdict
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings
-from pgassay.report.sensitivity import _spread
 from pgassay.study.model import Claim
 from pgassay.study.responses import Better, Response
 from pgassay.testing.planted import make_run
@@ -68,9 +66,3 @@ def test_points_of_a_curve_neither(findings: Findings) -> None:
     assert [row["high"] for row in curves.rows_of([curve], TPS)] == [109.0, None]
     assert curves._table(curve, TPS).rows[1][2:] == (formatting.UNKNOWN, formatting.UNKNOWN)
     assert curves.known(curve, 0.1) == "1 of 2 points is known to ±10 %; of 1 point nothing is known"
-
-
-def test_a_ratio_of_spreads_neither() -> None:
-    found = Instability("a", "", "", 5, 2.0, 0.01, 400.0, 0.95, ())
-    assert _spread(found) == f"×2.00 [{formatting.UNKNOWN}]"
-    assert _spread(replace(found, low=0.0, high=inf)) == "×2.00"

@@ -18,15 +18,15 @@ from pgassay.advise import laboratory
 from pgassay.capture import files as captures
 from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
-from pgassay.live.app import pieces
 from pgassay.live.catalogue import listed
-from pgassay.live.stream import Seconds
-from pgassay.record import ask, calibrations, directory, known, latencies, live_sample, power_cuts, slices, trials
+from pgassay.live.progress import Seconds
+from pgassay.live.server import pieces
+from pgassay.record import ask, calibrations, directory, known, live_sample, power_cuts, slices, trials
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, LOCK_FILE, STUDY_FILE, holder
 from pgassay.record.disk import RealDisk
 from pgassay.record.journal import FILE as JOURNAL
 from pgassay.record.series import INDEX_FILE, series_file
-from pgassay.report import own_sections
+from pgassay.report import contents
 from pgassay.testing.planted import make_run
 from tests.capture.test_files import written
 from tests.security.forging import bounded
@@ -36,10 +36,10 @@ STAGED = f"{trials.DIRECTORY}/.staging-000099"
 TRIAL = f"{trials.DIRECTORY}/000002"
 NEEDED = [HEADER_FILE, STUDY_FILE, HOST_FILE, JOURNAL, f"{TRIAL}/{trials.TRIAL_FILE}", f"{TRIAL}/{trials.SERIES_FILE}"]
 LACKING = [
-    LOCK_FILE, directory.STOP_FILE, INDEX_FILE, series_file(0), calibrations.FILE, own_sections.FILE,
+    LOCK_FILE, directory.STOP_FILE, INDEX_FILE, series_file(0), calibrations.FILE, contents.KEPT_FILE,
     ask.STATEMENTS_FILE, ask.LIKENESS_FILE, f"{TRIAL}/{trials.SUMS_FILE}", f"{TRIAL}/{trials.LEFT_OUT_FILE}",
     f"{STAGED}/{live_sample.FILE}", f"{STAGED}/pgbench.err", f"{STAGED}/{trials.TRIAL_FILE}",
-    *(f"{TRIAL}/{each.FILE}" for each in (latencies, power_cuts, slices)),
+    *(f"{TRIAL}/{name}" for name in (ask.LATENCIES_FILE, power_cuts.FILE, slices.FILE)),
     *(f"{TRIAL}/{each}" for each in (known.PROOFS_FILE, known.DISK_FILE)),
 ]  # fmt: skip
 """A run goes without these, or is damaged there alone."""

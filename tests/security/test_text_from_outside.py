@@ -116,7 +116,7 @@ def said(*words: str | Path, statuses: Sequence[int] = (0,)) -> str:
 
 @pytest.mark.parametrize(
     "words",
-    [["show"], ["show", "-v"], ["show", "-q"], ["lint"], ["check"], ["export", "--prometheus"]],
+    [["show"], ["show", "-v"], ["show", "-q"], ["lint"], ["check"]],
     ids=" ".join,
 )  # fmt: skip
 def test_a_command_shows_texts_and_obeys_none(run: Path, words: list[str]) -> None:

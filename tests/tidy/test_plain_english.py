@@ -18,7 +18,6 @@ PHRASES = {
     r"\blet(s|ting)? go of\b": "say remove, release or evict",
     r"\blongest unused\b": "say least recently used",
     r"\bthat is known here\b": "say unrecognised",
-    r"\bbeside the verdicts\b": "say sensitivity checks",
     r"\bat a stroke\b": "say at once",
     r"\bnobody told\b": "say not known",
     r"\bgoes on by itself\b": "say continues automatically",

@@ -49,7 +49,7 @@ from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import own_sections, page
+from pgassay.report import contents, page
 from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.study.document import Document
@@ -167,7 +167,7 @@ class RealLaboratory:
     def report(self, name: str, sections: Sequence[Section]) -> None:
         """The page of a study, with sections of one's own at its head; they are kept for every page of it."""
         findings = Findings(Run.open(self.folder / name))
-        page.write(findings, self.folder / name / REPORT, own=own_sections.keep(findings, sections))
+        page.write(findings, self.folder / name / REPORT, own=contents.keep_sections(findings, sections))
 
     def study(
         self, name: str, baseline: Configuration, arms: Sequence[Configuration], seed: int, budget_s: float

@@ -19,10 +19,9 @@ from pgassay.advise.task import Task, refused_table
 from pgassay.advise.text import costs
 from pgassay.advise.walk import Advice
 from pgassay.report import contents, verdict
-from pgassay.report.colours import GREY, INK, PALETTE
 from pgassay.report.formatting import ratio_interval
 from pgassay.report.section import Block, Code, Drawing, Figure, Folded, Section, Sentences, Table
-from pgassay.report.vega import drawable
+from pgassay.report.vega import GREY, INK, PALETTE, drawable
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings

@@ -13,6 +13,9 @@ from statistics import fmean
 
 from pgassay.analysis.boundaries import LEVEL, chi_square, fixed_critical
 
+SHIFT_MAX = 0.01
+"""The largest shift of a contrast by the first part of its slices that may be left."""
+
 ROUNDS_MIN = 2
 """Whole rounds below which an arm has no value in a block."""
 
@@ -254,7 +257,7 @@ class Washout:
         return tuple(each for each in self.carries[1:] if each.low > self.limit or each.high < -self.limit)
 
 
-def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> Washout:
+def washout(rows: Sequence[SliceRow], baseline: str) -> Washout:
     """Test for a trend over the position in a slice, in the unit that matters: the shift of the block's log-ratio.
 
     A slice's shift is ln(mean of all parts / mean of all but the first): what leaving out the first part as well would
@@ -271,7 +274,7 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> 
                 shifts.setdefault(arm, {})[block] = fmean(log(fmean(each) / fmean(each[1:])) for each in parts)
     base = shifts.get(baseline)
     if base is None:
-        return Washout((), 0, limit)
+        return Washout((), 0, SHIFT_MAX)
     compared = {baseline: list(base.values())}
     for arm, mine_by_block in shifts.items():
         both = [shift - base[block] for block, shift in mine_by_block.items() if block in base]
@@ -284,7 +287,7 @@ def washout(rows: Sequence[SliceRow], baseline: str, *, limit: float = 0.01) -> 
             spread = sqrt(sum((shift - mean) ** 2 for shift in of_arm) / (count - 1))
             half = fixed_critical(count, 1.0 - LEVEL) * spread / sqrt(count)
         carries.append(Carry(arm, mean, mean - half, mean + half))
-    return Washout(tuple(carries), len(base), limit)
+    return Washout(tuple(carries), len(base), SHIFT_MAX)
 
 
 @dataclass(frozen=True)

@@ -1,124 +1,31 @@
-"""What a machine can do in a second, where each resource would saturate, and what bounds a load; with the numbers.
+"""What stops a load, with the numbers: which resource is in full use, and what its backends wait for.
 
 The utilisation law: a resource that can do C a second and is asked for D a transaction serves at most C / D
-transactions a second (Denning and Buzen, ACM Computing Surveys 1978). This is an upper bound: locks, latency and think
-time may stop the load earlier. A resource bounds every cost that draws on it: WAL and all other writes go through the
-same drive.
-
-A diagnosis has a second kind of evidence: where the load's backends spend their time (waits, sampled). A resource in
-full use bounds the rate whatever waits behind it; with none in full use, the time goes where most backends are seen
-waiting. Each candidate keeps its numbers, so that a reader can disagree.
+transactions a second (Denning and Buzen, ACM Computing Surveys 1978). A resource in full use bounds the rate whatever
+waits behind it; with none in full use, the time goes where most of the load's backends are seen waiting (sampled). Each
+candidate keeps its numbers, so that a reader can disagree.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from math import inf, isfinite, nan
+from math import inf
 
-from pgassay.analysis.numbers import per_cent, rounded
+from pgassay.analysis.numbers import per_cent
 
 OVERUSED = 1.05
 """Beyond this share in use a capacity is understated: what was measured of it, at another time or load, was too low."""
 
 
-@dataclass(frozen=True)
-class Capacity:
-    """What the machine can do of one cost: `per_s` in the cost's unit (CPU: 1e6 µs × cores; WAL: bytes/s)."""
-
-    response: str
-    title: str
-    per_s: float
-    source: str
-    """Where the capacity was measured or read, as a report prints it."""
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A resource's bound. `used` is the share of it in use at the measured rate, at most `OVERUSED`."""
-
-    capacity: Capacity
-    cost: float
-    per_s: float
-    used: float
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Bounds from the tightest on, what could not be bounded and why, and one sentence."""
-
-    bounds: tuple[Bound, ...]
-    left_out: tuple[str, ...]
-    text: str
-
-
-def bounds(costs: Mapping[str, float | None], capacities: Sequence[Capacity], measured_per_s: float) -> Bounds:
-    """Bound the rate by each capacity whose cost per transaction is known (by response name)."""
-    found: list[Bound] = []
-    left_out: list[str] = []
-    for capacity in capacities:
-        cost = costs.get(capacity.response)
-        if cost is None or not isfinite(cost):
-            left_out.append(f"{capacity.title}: its cost per transaction was not measured")
-        elif not (isfinite(capacity.per_s) and capacity.per_s > 0.0):
-            left_out.append(
-                f"{capacity.title}: its capacity is not known{f' ({capacity.source})' if capacity.source else ''}"
-            )
-        elif cost <= 0.0:
-            left_out.append(f"{capacity.title}: the load does not use it")
-        else:
-            limit = capacity.per_s / cost
-            used = measured_per_s / limit
-            if used > OVERUSED:
-                left_out.append(
-                    f"{capacity.title}: the load used {used:.2g} times the capacity that was measured"
-                    f" ({capacity.source}), so that figure is too low for a limit"
-                )
-            else:
-                found.append(Bound(capacity, cost, limit, used))
-    found.sort(key=lambda bound: bound.per_s)
-    if not found:
-        return Bounds((), tuple(left_out), NOTHING_BOUNDS)
-    title, first = found[0].capacity.title, found[0]
-    text = f"{title} saturates first, at about {rounded(first.per_s)} transactions per second"
-    text = f"{text}; {100 * first.used:.0f} % of it was in use"
-    if first.used >= 0.995:
-        text = f"{title} is full: all of it was in use"
-    return Bounds(tuple(found), tuple(left_out), text)
-
-
-NOTHING_BOUNDS = "no resource could be bounded"
-NOT_MEASURED = "not measured: pgassay calibrate measures it"
-
-
 class Resource(StrEnum):
-    """What saturates, with the unit of its capacity a second."""
+    """What a drive can do, with the unit of its capacity a second."""
 
-    CPU = "cpu"
-    """µs of all processors, server and load program together."""
-    CLIENT_CPU = "client_cpu"
-    """µs of the processors that the load program's threads can use."""
     FLUSHES = "flushes"
     """Writes of a block, each flushed before the next."""
     WRITTEN_BYTES = "written_bytes"
     """Bytes written in sequence."""
     READS = "reads"
     """Random reads of a block."""
-
-
-DRIVE = (Resource.FLUSHES, Resource.WRITTEN_BYTES, Resource.READS)
-"""Those of the drive that the data are on."""
-
-COSTS: Mapping[Resource, Sequence[tuple[str, str]]] = {
-    Resource.CPU: (("cpu_us_per_transaction", "CPU (server and load program)"),),
-    Resource.CLIENT_CPU: (("client_cpu_us_per_transaction", "CPU of the load program's threads"),),
-    Resource.FLUSHES: (("disk_flushes_per_transaction", "flushing the device"),),
-    Resource.WRITTEN_BYTES: (
-        ("wal_bytes_per_transaction", "WAL"),
-        ("disk_written_bytes_per_transaction", "writing to the device"),
-    ),
-    Resource.READS: (("disk_reads_per_transaction", "reading from the device"),),
-}
-"""Each resource's costs of a transaction: response and title."""
 
 
 @dataclass(frozen=True)
@@ -128,16 +35,6 @@ class MeasuredCapacity:
     resource: Resource
     per_s: float
     source: str
-
-
-def capacities_of(measured: Sequence[MeasuredCapacity]) -> tuple[Capacity, ...]:
-    """One for every cost of every resource; NaN and "not measured" for what is not among `measured`."""
-    known = {each.resource: each for each in measured}
-    found = []
-    for resource, costs in COSTS.items():
-        mine = known.get(resource, MeasuredCapacity(resource, nan, NOT_MEASURED))
-        found += [Capacity(name, title, mine.per_s, mine.source) for name, title in costs]
-    return tuple(found)
 
 
 FULL = 0.9
@@ -183,7 +80,7 @@ class Evidence:
     rate_asked: float | None = None
     busy: float | None = None
     foreign: float | None = None
-    capacities: Sequence[Capacity] = ()
+    capacities: Sequence[MeasuredCapacity] = ()
     clients: int | None = None
     """Connections of the load, each of which waits for one answer at a time."""
     round_trip_us: float | None = None
@@ -244,18 +141,26 @@ def diagnose(evidence: Evidence) -> Diagnosis:
     return Diagnosis(first.cause, text, tuple(candidates), missing)
 
 
-_WAITS: Mapping[Cause, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
-    Cause.LOCK: (("lock", "lwlock"), "for locks", ()),
-    Cause.WAL_FLUSH: (("wal_flush",), "for WAL to be written and flushed", ("disk_flushes_per_transaction",)),
-    Cause.READ_LATENCY: (("data_read",), "for data to be read", ("disk_reads_per_transaction",)),
-    Cause.WRITE_BANDWIDTH: (("data_write",), "for data to be written", ("disk_written_bytes_per_transaction",)),
+_WAITS: Mapping[Cause, tuple[tuple[str, ...], str]] = {
+    Cause.LOCK: (("lock", "lwlock"), "for locks"),
+    Cause.WAL_FLUSH: (("wal_flush",), "for WAL to be written and flushed"),
+    Cause.READ_LATENCY: (("data_read",), "for data to be read"),
+    Cause.WRITE_BANDWIDTH: (("data_write",), "for data to be written"),
 }
+_USES: Mapping[Resource, tuple[Cause, str, str]] = {
+    Resource.FLUSHES: (Cause.WAL_FLUSH, "disk_flushes_per_transaction", "flushing the device"),
+    Resource.WRITTEN_BYTES: (
+        Cause.WRITE_BANDWIDTH, "disk_written_bytes_per_transaction", "writing to the device",
+    ),
+    Resource.READS: (Cause.READ_LATENCY, "disk_reads_per_transaction", "reading from the device"),
+}  # fmt: skip
+"""What waits for each resource, the cost of a transaction that draws on it, and how that is called."""
 
 
 def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
     """A candidate for each kind of wait and its resource. A saturated CPU makes queues that look like waits."""
     client = evidence.waits.get("client") or 0.0
-    for cause, (kinds, words, costs) in _WAITS.items():
+    for cause, (kinds, words) in _WAITS.items():
         shares = [share for kind in kinds if (share := evidence.waits.get(kind)) is not None]
         said: list[str] = []
         strength, decides = 0.0, False
@@ -265,10 +170,11 @@ def _waiting(evidence: Evidence, saturated: bool) -> Iterator[Candidate]:
             said.append(f"backends wait {words} {per_cent(in_service)} of their time in service")
         idle = cause is Cause.WAL_FLUSH and bool(shares) and strength < SOME
         for capacity in evidence.capacities:
-            cost = evidence.costs.get(capacity.response)
-            if capacity.response not in costs or cost is None or not (0.0 < capacity.per_s < inf):
+            stopped, response, name = _USES[capacity.resource]
+            cost = evidence.costs.get(response)
+            if stopped is not cause or cost is None or not (0.0 < capacity.per_s < inf):
                 continue
-            used, name, source = cost * evidence.per_s / capacity.per_s, capacity.title, capacity.source
+            used, source = cost * evidence.per_s / capacity.per_s, capacity.source
             believable = used <= BELIEVABLE and not idle
             if believable:
                 strength, decides = max(strength, min(1.0, used)), decides or used >= FULL

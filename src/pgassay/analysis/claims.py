@@ -198,7 +198,6 @@ def undeclared(claim: Claim, study: Study) -> tuple[str, ...]:
 
 
 def _levels_there(study: Study, name: str) -> list[str]:
-    """The levels of a factor that arms of the study have, as typed."""
     known = (levels[name].typed for arm in study.arms if name in (levels := study.levels_of(arm)))
     return list(dict.fromkeys(known))
 

@@ -90,7 +90,7 @@ class Effect:
     contrasts: tuple[tuple[int, float], ...] = ()
     """(block, ratio or difference) in block order: what the estimate is the mean of."""
     refused: str = ""
-    """Why the two may not be compared (see `comparable`); there are no numbers then. Empty where they may."""
+    """Why the two may not be compared (see `compare`); there are no numbers then. Empty where they may."""
     nothing_in_common: str = ""
     """Why not one block has a value of both; empty where one has."""
     between: BetweenHosts | None = None

@@ -122,8 +122,8 @@ def fit(counts: Floats, means: Floats, inside: Floats) -> Fit:
     )
 
 
-def between_interval(counts: Floats, means: Floats, inside: Floats, alpha: float = 0.05) -> tuple[Floats, Floats]:
-    """The interval of the variance between hosts: Tukey's and Williams's, of unweighted means (Thomas, Hultquist 1978).
+def between_interval(counts: Floats, means: Floats, inside: Floats) -> tuple[Floats, Floats]:
+    """The variance between hosts with 95 %: Tukey's and Williams's, of unweighted means (Thomas, Hultquist 1978).
 
     NaN where no host has two blocks: then nothing tells the two variances apart.
     """
@@ -136,7 +136,7 @@ def between_interval(counts: Floats, means: Floats, inside: Floats, alpha: float
     squares = size * means.var(axis=-1, ddof=1)
     noise = inside / rest
     ends = []
-    for tail in (alpha / 2.0, 1.0 - alpha / 2.0):  # the share of the chi-square and F above the value
+    for tail in (0.025, 0.975):  # the share of the chi-square and F above the value
         chi, ratio = chdtri(free, tail), fdtri(free, rest, 1.0 - tail)
         ends.append(np.maximum(free * (squares - ratio * noise) / (size * chi), 0.0))
     return ends[0], ends[1]

@@ -327,7 +327,6 @@ def load_setup(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def _by_condition(benchmark: Benchmark) -> Iterator[Mapping[str, Sequence[Run]]]:
-    """The runs of each treatment, for each condition in which several were measured."""
     found: dict[str, dict[str, list[Run]]] = {}
     for run in benchmark.runs:
         found.setdefault(run.condition, {}).setdefault(run.treatment, []).append(run)
@@ -499,7 +498,6 @@ def first_run(benchmark: Benchmark) -> Iterator[Finding]:
 
 
 def _groups(benchmark: Benchmark) -> dict[str, tuple[float, ...]]:
-    """The values of each arm that has three or more."""
     found = {treatment: benchmark.values(treatment) for treatment in benchmark.groups}
     return {treatment: values for treatment, values in found.items() if len(values) >= 3}
 

@@ -105,7 +105,6 @@ def verdict(
 
 
 def _total(effect: Effect, width: float, blocks_max: int) -> int | None:
-    """How many blocks in all a verdict is likely to need."""
     comparisons, level, inner = effect.comparisons, effect.level, effect.inner is not None
     if effect.between is not None:
         return blocks_on_hosts(
@@ -168,7 +167,6 @@ SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
 
 
 def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float | None]:
-    """The blocks with the seconds that they take, where both are known."""
     return blocks, None if blocks is None or block_s is None else blocks * block_s
 
 

@@ -43,7 +43,7 @@ LISTED: Mapping[str, Mapping[str, str]] = {
         "serve": "show all runs below a directory in a browser on this machine",
         "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
         "check": "check a run's record for damage and doubtful trials",
-        "export": "write a run's trials as CSV, JSON or Prometheus text",
+        "export": "write a run's trials as CSV or JSON",
         "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, BenchBase, CSV",
         "lint": "give reasons why a benchmark cannot support its claim",
     },

@@ -100,7 +100,7 @@ def remember(findings: "Findings") -> None:
     from pgassay.record import known
     from pgassay.record.calibrations import Setting
     from pgassay.record.disk import RealDisk
-    from pgassay.report.disk import CHOOSING, best
+    from pgassay.report.drives import CHOOSING, best
 
     study, place = findings.study, findings.run.host.get("place", {})
     names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pgassay.report.disk import is_disk, measured_by
+    from pgassay.report.drives import is_disk, measured_by
     from pgassay.report.findings import Findings, paused
     from pgassay.report.json_values import to_json
 

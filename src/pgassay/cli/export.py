@@ -1,4 +1,4 @@
-"""`pgassay export RUN`: every trial with its levels, responses and status, as CSV, JSON or Prometheus text.
+"""`pgassay export RUN`: every trial with its levels, responses and status, as CSV or JSON.
 
 With `--capsule` all of the run in one file, which `pgassay rerun` repeats elsewhere.
 """
@@ -28,15 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--csv", action="store_true", help="a row a trial, with a header (the default); COPY takes it")
     form.add_argument("--json", action="store_true", help="an array with an object a trial")
     form.add_argument(
-        "--prometheus", action="store_true", help="Prometheus' text format: a metric a response, a sample a trial"
-    )
-    form.add_argument(
-        "--as",
-        dest="form",
-        choices=("cache-csv",),
-        help="cache-csv: the published table of the study cache, column for column",
-    )
-    form.add_argument(
         "--capsule", type=Path, metavar="FILE", help="write the whole run there: record, study, scripts, report"
     )
     add(
@@ -49,11 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pgassay.record.export import write_cacheprobe_csv, write_csv, write_json, write_prometheus
+    from pgassay.record.export import write_csv, write_json
 
-    write = write_json if arguments.json else write_prometheus if arguments.prometheus else write_csv
-    if arguments.form is not None:
-        write = write_cacheprobe_csv
+    write = write_json if arguments.json else write_csv
     if arguments.capsule is not None:
         if arguments.out is not None:
             raise excluded("--capsule", "--out")

@@ -12,7 +12,7 @@ from pgassay.host.storage import UNKNOWN
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
-from pgassay.report import formatting, scale_model
+from pgassay.report import formatting, likeness
 from pgassay.study.document import ALONG
 
 LISTED = 8
@@ -55,7 +55,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
-        *_titled("model", scale_model.in_words(plan.scale_model) if plan.scale_model is not None else ()),
+        *_titled("model", likeness.in_words(plan.scale_model) if plan.scale_model is not None else ()),
         *(
             f"  first       {formatting.counted(each.drive_writes, 'drive write')} of"
             f" {formatting.size(each.size_bytes)} to"

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import decide, page, text
-    from pgassay.report.disk import measured_by
+    from pgassay.report.drives import measured_by
     from pgassay.report.findings import Findings, paused
 
     folders = _folders(arguments)

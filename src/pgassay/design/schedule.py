@@ -1,17 +1,24 @@
 """Which trial comes next, which arm leaves, when the run ends: a pure function of study, seed and history.
 
 The caller acts on one decision, adds what came of it to the history, and asks again; so a resumed run decides as an
-uninterrupted one would. Within a block the order is `blocks.order`; invalid trials are repeated at its end. Where
-servers take turns (`design.pairing`), all arms of a cell are one decision, and are repeated together.
+uninterrupted one would. Invalid trials are repeated at the end of their block. Where servers take turns
+(`design.pairing`), all arms of a cell are one decision, and are repeated together.
+
+Randomised complete blocks: every arm still in play once, in an order that only the seed and the block decide. Blocks
+come in pairs, the second in the mirrored order of the first (ABBA): a steady drift then cancels within the pair, where
+free orders leave one chance in sixteen that five blocks all have the same. Arms are sorted by a hash of (seed, pair,
+arm) and not shuffled: the order is the same in every Python version, does not depend on how the study lists its arms,
+and leaving out an arm does not change the order of the others. Factors that are hard to change (`design.fixed_order`)
+keep the study's order of levels; chance and mirror then rule within their groups.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
 from pgassay.analysis.numbers import duration, plural
 from pgassay.analysis.verdicts import BASELINE, SET_ASIDE, SETTLED, Verdict
-from pgassay.design.blocks import cells, order
 from pgassay.study.levels import Arm, Combination
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
@@ -320,12 +327,10 @@ def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict])
 
 
 def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
-    """What an arm is held against; of one without a verdict yet, the baseline."""
     return verdicts[arm.name].against if arm.name in verdicts else (BASELINE,)
 
 
 def _needed(arms: Iterable[Arm], verdicts: Mapping[str, Verdict]) -> frozenset[str]:
-    """Labels of the arms that these are held against."""
     return frozenset(name for arm in arms for name in _against(arm, verdicts))
 
 
@@ -435,3 +440,52 @@ def machine_too_busy(blocks: int) -> str:
     """Why the run ends: not one valid trial in the last `blocks` blocks."""
     last = "block" if blocks == 1 else f"{blocks} blocks"
     return f"every trial of the last {last} was invalid: this machine is too busy"
+
+
+def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[Arm, ...]:
+    ranks = {}
+    for name in study.design.fixed_order:
+        seen = dict.fromkeys(arm.levels[name].canonical for arm in study.arms if name in arm.levels)
+        ranks[name] = {canonical: place for place, canonical in enumerate(seen)}
+    pair, second = divmod(block - 1, 2)
+
+    def key(arm: Arm) -> tuple[tuple[int, ...], bytes]:
+        levels = arm.levels
+        # An arm without the factor (a partial treatment) comes first in its group.
+        fixed = tuple(rank[levels[name].canonical] if name in levels else -1 for name, rank in ranks.items())
+        digest = hashlib.sha256(f"{seed}/{pair}/{arm.name}".encode()).digest()
+        return fixed, bytes(255 - byte for byte in digest) if second else digest
+
+    return tuple(sorted(arms, key=key))
+
+
+def cells(arms: Collection[Arm]) -> tuple[tuple[Arm, ...], ...]:
+    """Those that are compared with each other: the arms of one condition and covariate point, in the order given."""
+    found: dict[tuple[str, str], list[Arm]] = {}
+    for arm in arms:
+        found.setdefault((arm.condition.name, arm.covariate.name), []).append(arm)
+    return tuple(map(tuple, found.values()))
+
+
+def turns(seed: int, block: int, round_: int, names: Sequence[str]) -> tuple[str, ...]:
+    """The order in which the servers of an alternating block play in one of its rounds (from 1).
+
+    Rounds come in pairs, the second in the mirrored order of the first: ABBA for two, and for more a permutation with
+    its mirror. Which permutation is drawn by a hash, as the order of a block is.
+    """
+    pair, second = divmod(round_ - 1, 2)
+    drawn = sorted(names, key=lambda name: hashlib.sha256(f"turn/{seed}/{block}/{pair}/{name}".encode()).digest())
+    return tuple(reversed(drawn)) if second else tuple(drawn)
+
+
+def rounds_of(duration_s: float, slice_s: float) -> int:
+    """How many rounds an alternating block has: even, so that each order has its mirror, and at least two."""
+    return max(2, 2 * round(duration_s / slice_s / 2))
+
+
+def cautions(study: Study) -> tuple[str, ...]:
+    """A sentence for the report about each factor that keeps its order inside a block."""
+    return tuple(
+        f"{name} keeps its order inside every block, so drift within a block would look like its effect"
+        for name in study.design.fixed_order
+    )

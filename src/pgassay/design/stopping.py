@@ -17,8 +17,7 @@ from math import exp, isfinite, nan
 import numpy as np
 
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
-from pgassay.analysis.comparable import without_refused
-from pgassay.analysis.compare import compare
+from pgassay.analysis.compare import compare, without_refused
 from pgassay.analysis.effects import Certainty, Effect, mean_of
 from pgassay.analysis.numbers import percent
 from pgassay.analysis.observations import Observation, arrange

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 
-from pgassay.design.blocks import rounds_of, turns
+from pgassay.design.schedule import rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, LOOPBACK
 from pgassay.interfaces.counters import Reading, Sample

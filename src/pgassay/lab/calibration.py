@@ -10,8 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgassay.design.blocks import order
-from pgassay.design.schedule import blocks_done
+from pgassay.design.schedule import blocks_done, order
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Factor, Readable, Stage

@@ -6,7 +6,7 @@ responses are taken. Each step is a run of its own; what has to be built is buil
 builds.
 
 A bisection adds blocks of two commits, mostly against the good one, until one commit is as good as certain: where the
-next block goes follows from those before it (`analysis.bisection`). A history measures each commit once against one
+next block goes follows from those before it (`analysis.commits`). A history measures each commit once against one
 reference, in the same blocks, and is kept for years. A step is named by the commit at which its level begins; where
 commits before that one were not measured it lies between two, and `pgassay bisect` finds which. Neither loop holds a
 state: killed and begun again, it reads what is there and goes on with the run that was cut short.
@@ -28,13 +28,22 @@ from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
-from pgassay.analysis import bisection
-from pgassay.analysis.bisection import SURE, Change, Measured, NextBlock, Span
+from pgassay.analysis import commits as analysis
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
+from pgassay.analysis.commits import (
+    POINTS_MIN,
+    SURE,
+    Change,
+    Course,
+    Measured,
+    NextBlock,
+    Span,
+    Step,
+    course_of,
+)
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.tracking import POINTS_MIN, Course, Step, course_of
 from pgassay.errors import PgassayError, UsageError
 from pgassay.files import Directory
 from pgassay.interfaces.errors import LoadError
@@ -445,7 +454,7 @@ class Answer:
 
     @property
     def differ(self) -> bool:
-        return bisection.shown(self.difference, self.least)
+        return analysis.shown(self.difference, self.least)
 
     def _ends(self) -> tuple[float, float]:
         return self.difference.mean - self.difference.half, self.difference.mean + self.difference.half
@@ -554,20 +563,20 @@ class Bisection:
     def run(self) -> Answer:
         """To the end; raises `PgassayError` for what is no fault of one commit between."""
         mean = BlockMean(0, 0.0, inf)
-        while len(self._seen) < self.limits.first and not bisection.measured(mean, self.limits.least):
+        while len(self._seen) < self.limits.first and not analysis.measured(mean, self.limits.least):
             self._step(NextBlock(self.last), FIRST_LOOK if not self._seen else 1)
             if self.last in self._skipped:
                 raise PgassayError(
                     f"the bad commit {self.commits[self.last].name} cannot be measured: {self._skipped[self.last]}",
                     "name another one with --bad",
                 )
-            mean = bisection.difference([each.contrast for each in self._seen], self.limits.first)
+            mean = analysis.difference([each.contrast for each in self._seen], self.limits.first)
             self.tell(good_against_bad(mean, len(self._seen)))
-        if not bisection.shown(mean, self.limits.least):
+        if not analysis.shown(mean, self.limits.least):
             return self._answer(mean, None)
         known = self._known()
-        while (span := bisection.found(known)) is None and len(self._seen) < self.limits.blocks:
-            asked = bisection.next_block(self.last, self._seen, known)
+        while (span := analysis.found(known)) is None and len(self._seen) < self.limits.blocks:
+            asked = analysis.next_block(self.last, self._seen, known)
             assert asked is not None  # where one span is left it was found
             self._step(asked, 1)
             known = self._known()
@@ -584,7 +593,7 @@ class Bisection:
         return [Measured(asked.commit, ratio, asked.against) for asked, ratio in ratios if ratio is not None]
 
     def _known(self) -> tuple[Span, ...]:
-        return bisection.spans(self.last, self._seen, self._skipped.keys())
+        return analysis.spans(self.last, self._seen, self._skipped.keys())
 
     def _step(self, asked: NextBlock, blocks: int) -> None:
         place = asked.commit
@@ -614,7 +623,7 @@ class Bisection:
         self._pairs += [(asked, pair) for pair in usable]
 
     def _answer(self, mean: BlockMean, span: Span | None) -> Answer:
-        found = bisection.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
+        found = analysis.change(self.last, self._seen, span, self.limits.blocks, self.limits.least) if span else None
         costs = self._costs(span) if span else ()
         known = self._known()
         return Answer(

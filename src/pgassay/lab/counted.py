@@ -9,7 +9,7 @@ the WAL writer and the background writer stand still, or they would do at random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pgassay.analysis.comparable import is_speed
+from pgassay.analysis.compare import is_speed
 from pgassay.errors import UsageError
 from pgassay.interfaces.instrument import BACKEND, Executed, Instrument
 from pgassay.interfaces.load import LoadOptions, LoadResult

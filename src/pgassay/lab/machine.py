@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from pgassay.design.blocks import rounds_of
+from pgassay.design.schedule import rounds_of
 from pgassay.drive.block.kernel import size_bytes
 from pgassay.drive.options import OneDrive
 from pgassay.errors import PgassayError
@@ -325,10 +325,6 @@ def _kind_of(resolved: ResolvedStudy) -> Kind:
 
 def _data_bytes(resolved: ResolvedStudy) -> int:
     return max(arm.kept_bytes for arm in resolved.arms)
-
-
-def known_capacities(mount: Mount) -> dict[str, str | float]:
-    return calibrations.capacities_of(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
 
 
 def known_clock(mount: Mount) -> tuple[float | None, str]:

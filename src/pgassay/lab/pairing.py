@@ -8,7 +8,7 @@ of it would win (docs/record.md, "Servers in turns").
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from pgassay.design.blocks import cells
+from pgassay.design.schedule import cells
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Stage
 from pgassay.interfaces.kinds import NONE

@@ -6,10 +6,9 @@ from math import ceil
 
 from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
-from pgassay.design.blocks import cells, order, rounds_of
 from pgassay.design.plan import Plan as Sizes
 from pgassay.design.plan import plan as size_up
-from pgassay.design.schedule import is_baseline
+from pgassay.design.schedule import cells, is_baseline, order, rounds_of
 from pgassay.host.accounts import describe as describe_account
 from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy

@@ -19,8 +19,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from pgassay.analysis.comparable import is_speed
-from pgassay.analysis.steadiness import NS, trial_course
+from pgassay.analysis.compare import is_speed
+from pgassay.analysis.seconds import NS, trial_course
 from pgassay.interfaces.counters import Sample
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import describe_defaults, mode_of

@@ -30,7 +30,7 @@ from pgassay.lab.decisions import extension_of, making_s
 from pgassay.lab.drives import drive_remarks
 from pgassay.lab.host_stage import host_factors_left_out, unavailable
 from pgassay.lab.interruption import StopAsked
-from pgassay.lab.machine import known_capacities, known_disk, place_of, remember_lengths
+from pgassay.lab.machine import known_disk, place_of, remember_lengths
 from pgassay.lab.named_files import rooted
 from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.places import require_kept
@@ -234,7 +234,7 @@ def begin(
     if written.left_out:
         remarks["host_factors"] = host_factors_left_out(written.left_out)
     facts["remarks"] = remarks
-    facts["capacities"] = dict(capacities) if capacities else known_capacities(mount)
+    facts["capacities"] = dict(capacities or {})
     facts[known.DISK_FACT] = known_disk(mount)
     facts |= fleet or {}
     return RunDirectory.create(path, header, recorded_study(study, written.document), facts, more_files=more_files)

@@ -7,7 +7,7 @@ without its trials.
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
@@ -105,28 +105,6 @@ def _read(known: Listed, run: Run) -> Listed:
     )
 
 
-@dataclass(frozen=True)
-class Query:
-    """What is looked for: words that all occur, and exact choices; empty ones choose all. Pages count from 1."""
-
-    words: str = ""
-    study: str = ""
-    version: str = ""
-    host: str = ""
-    page: int = 1
-
-
-@dataclass(frozen=True)
-class Found:
-    """A page of runs, newest first, how many there are in all, and what can be chosen from."""
-
-    runs: Sequence[Listed]
-    total: int
-    studies: Sequence[str]
-    versions: Sequence[str]
-    hosts: Sequence[str]
-
-
 class Catalogue:
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -144,27 +122,14 @@ class Catalogue:
             for path in self._known.keys() - there.keys():
                 del self._known[path]
 
-    def search(self, query: Query) -> Found:
+    def search(self, words: str = "", page: int = 1) -> tuple[Sequence[Listed], int]:
+        """A page of the runs that have all of these words, newest first, and how many they are; pages count from 1."""
         with self._lock:
-            every = [run for _, run in self._known.values()]
-        fit = [
-            run
-            for run in every
-            if run.has(query.words)
-            and query.study in ("", run.study)
-            and query.host in ("", run.host)
-            and query.version in ("", *run.versions)
-        ]
+            fit = [run for _, run in self._known.values() if run.has(words)]
         fit.sort(key=lambda run: run.path)
         fit.sort(key=lambda run: run.started_utc, reverse=True)
-        first = PAGE * (max(1, query.page) - 1)
-        return Found(
-            fit[first : first + PAGE],
-            len(fit),
-            _distinct(run.study for run in every),
-            _distinct(version for run in every for version in run.versions),
-            _distinct(run.host for run in every),
-        )
+        first = PAGE * (max(1, page) - 1)
+        return fit[first : first + PAGE], len(fit)
 
     def run(self, identity: str) -> tuple[Listed, Path] | None:
         """A run by the name that its address has, and where it lies; None for one that is not (or no more) there."""
@@ -180,10 +145,6 @@ class Catalogue:
     def _find(self, identity: str) -> tuple[str, Listed] | None:
         with self._lock:
             return next(((path, run) for path, (_, run) in self._known.items() if run.identity == identity), None)
-
-
-def _distinct(texts: Iterable[str]) -> list[str]:
-    return sorted({text for text in texts if text})
 
 
 def runs_below(root: Path) -> Iterator[tuple[str, str]]:

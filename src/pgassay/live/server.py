@@ -1,26 +1,77 @@
-"""Listens on this machine's own address and serves the pages until it is interrupted.
+"""Serves the pages of runs on this machine's own address until it is interrupted: what a browser may ask for.
+
+Only `access.Guard` decides who may; here nobody is known. Reading records and making reports is done in threads, so
+that a page that takes seconds stops no other.
+
+What a path names is resolved with all its links first, and only then compared with the folder of a report's data. A
+file is sent up to the length that it had when it was asked for.
+
+Everything is escaped where it is written (jinja2's autoescape), so a name that is a script is shown as a name. Styles,
+scripts and figures are the report's own, served from here.
+
+The page is the one that `pgassay report` writes, with a menu; its data lie next to it in a temporary folder, so nothing
+is written into a run. Its one script is named to the browser by its hash, so that no other can run.
 
 The address is bound before anything is printed, so that a port in use is an error and the URL that is printed works.
 """
 
 import asyncio
+import base64
 import errno
+import hashlib
 import os
 import secrets
+import shutil
+import signal
 import socket
+import stat
 import threading
 import time
-from collections.abc import Callable
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
 from pathlib import Path
+from threading import Lock
+from typing import Any
+from urllib.parse import parse_qs, quote, urlencode
 
+import jinja2
 import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from pgassay import scratch, untrusted
 from pgassay.errors import PgassayError, UsageError
-from pgassay.live.access import TOKEN
-from pgassay.live.app import application
-from pgassay.live.catalogue import Catalogue, identity_of
-from pgassay.record.directory import HEADER_FILE
+from pgassay.live import progress
+from pgassay.live.access import FOREIGN_ORIGIN, TOKEN, Guard, policy
+from pgassay.live.catalogue import (
+    OPEN,
+    PAGE,
+    WORDS_MAX,
+    Catalogue,
+    Listed,
+    answer_of,
+    identity_of,
+    signature,
+)
+from pgassay.live.progress import KILLED, ROWS, RUNNING, Watched, report_failed
+from pgassay.record import directory
+from pgassay.record.directory import HEADER_FILE, holder
+from pgassay.record.reading import Run
+from pgassay.report import contents, formatting, page, vega
+from pgassay.report.findings import Findings
+from pgassay.report.page import DATA, embedded, shown_text
+from pgassay.report.vega import dark_style
+from pgassay.study.model import ALTERNATE
 
 ADDRESS = "127.0.0.1"
 ALONE_S = 600.0
@@ -156,4 +207,339 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
 def _port_refused(port: int, reason: str) -> PgassayError:
     return PgassayError(
         f"could not listen on port {port} of 127.0.0.1: {reason}", "name another one above 1023 with --port"
+    )
+
+
+KEPT_MAX = 16
+_BEGIN, _END = '<script type="module">', "</script>"
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page and what it may load; `data` is the folder of its tables and figures."""
+
+    html: str
+    policy: str
+    data: Path
+
+
+class Reports:
+    """Makes one at a time: a second core is the measurement's."""
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._folder = self._held.enter_context(scratch.folder("live pages"))
+        self._kept: OrderedDict[str, tuple[str, Report]] = OrderedDict()
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Remove what is kept."""
+        self._held.close()
+
+    def of(self, identity: str, run: Path) -> Report:
+        """The report of a run as it stands; raises whatever a damaged record makes of it."""
+        with self._lock:
+            written = f"{signature(run)} {contents.stamp_of(run)}"
+            known = self._kept.get(identity)
+            if known is not None and known[0] == written:
+                self._kept.move_to_end(identity)
+                return known[1]
+            made = self._made(identity, run)
+            self._kept[identity] = (written, made)
+            self._kept.move_to_end(identity)
+            while len(self._kept) > KEPT_MAX:
+                oldest, _ = self._kept.popitem(last=False)
+                shutil.rmtree(self._place(oldest), ignore_errors=True)
+            return made
+
+    def _made(self, identity: str, run: Path) -> Report:
+        folder = self._place(identity)
+        shutil.rmtree(folder, ignore_errors=True)
+        around = (("All runs", "/"), ("Live", f"/run/{identity}/live"))
+        path = page.write(Findings(Run.open(run, leave_out=True)), folder, pictures=False, menu=around)
+        html = path.read_text(encoding="utf-8")
+        # The page's one script, as a Content Security Policy names it.
+        script = html.partition(_BEGIN)[2].rpartition(_END)[0]
+        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        return Report(html, policy(scripts=allowed, drawn=True), folder / DATA)
+
+    def _place(self, identity: str) -> Path:
+        return self._folder / identity
+
+
+_SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'
+
+
+def shown(name: str, *, drawn: bool = False, status: int = 200, **values: Any) -> HTMLResponse:
+    """A page made of `templates/NAME.html`; one with `drawn` figures may have Vega's styles."""
+    html = _environment().get_template(f"{name}.html").render(**values)
+    return HTMLResponse(html, status_code=status, headers={"content-security-policy": policy(drawn=drawn)})
+
+
+@lru_cache(maxsize=1)
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+        finalize=shown_text,
+        loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
+    )
+    environment.filters["sentence"] = formatting.sentence
+    environment.filters["counted"] = formatting.counted
+    environment.filters["embedded"] = embedded
+    return environment
+
+
+@lru_cache(maxsize=8)
+def _static(name: str) -> tuple[str, str] | None:
+    if name == "page.css":
+        return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
+    if name == "live.js":
+        parts = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"), _text("live", "live.js"))
+        return "\n".join(parts), "text/javascript"
+    return None
+
+
+def _text(package: str, name: str) -> str:
+    return (resources.files(f"pgassay.{package}") / "templates" / name).read_text(encoding="utf-8")
+
+
+_PIECE_BYTES = 1 << 18
+
+
+def inside(folder: Path, path: str) -> Path | None:
+    """The file that `path` names below the folder; None where it is not there, or not below it, or no file."""
+    parts = path.split("/")
+    if "\0" in path or any(part in ("", ".", "..") for part in parts):
+        return None
+    try:
+        root = folder.resolve(strict=True)
+        found = root.joinpath(*parts).resolve(strict=True)
+        mode = found.stat().st_mode
+    except (OSError, RuntimeError, ValueError):
+        return None
+    return found if found.is_relative_to(root) and stat.S_ISREG(mode) else None
+
+
+def pieces(path: Path) -> Iterator[bytes]:
+    """The contents of a file up to the length that it has now."""
+    with untrusted.open_file(path, links=False) as file:
+        left = os.fstat(file.fileno()).st_size
+        while left > 0 and (piece := file.read(min(_PIECE_BYTES, left))):
+            left -= len(piece)
+            yield piece
+
+
+NOT_RUNNING = "this run does not run now, so there is nothing to stop"
+NO_SUCH_PAGE = "there is no such page"
+GONE = "there is no such run any more"
+NO_SUCH_FILE = "the report has no such file"
+"""What a browser shows, as a sentence of its page."""
+
+_FORM_BYTES_MAX = 4096
+_ANSWERS_S = 2.0
+"""So long a list of runs waits for answers that nobody has asked for before."""
+
+
+class _Site:
+    def __init__(self, catalogue: Catalogue, watching: Callable[[], None], ending: Callable[[], bool]) -> None:
+        self._catalogue = catalogue
+        self._watching = watching
+        self._ending = ending
+        self._answers: dict[Listed, str] = {}
+        self._watched: dict[str, Watched] = {}
+        self._writing = secrets.token_urlsafe(32)
+        """What a form of ours has in it."""
+        self.reports = Reports()
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self.runs),
+            Route("/run/{identity}/", self.report),
+            Route("/run/{identity}/live", self.live),
+            Route("/run/{identity}/events", self.events),
+            Route("/run/{identity}/stop", self.stop, methods=["POST"]),
+            Route("/run/{identity}/abort", self.abort, methods=["POST"]),
+            Route("/run/{identity}/data/{name}", self.data),
+            Route("/static/{name}", self.static),
+            Route("/favicon.ico", lambda request: Response(status_code=204)),
+        ]
+
+    def runs(self, request: Request) -> Response:
+        """The list, searched; what was written since is looked up first."""
+        asked = request.query_params
+        number, search = asked.get("page", "1"), asked.get("search", "").strip()
+        if len(search.split()) > WORDS_MAX:
+            raise HTTPException(400, f"a search has {WORDS_MAX} words at most")
+        place = int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
+        self._catalogue.refresh()
+        found, total = self._catalogue.search(search, place)
+        states = {
+            run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
+            if run.state == OPEN
+            else run.state
+            for run in found
+        }
+        kept = {"search": search} if search else {}
+        turns = {
+            word: f"/?{urlencode({**kept, 'page': to})}"
+            for word, to in (("Newer", place - 1), ("Older", place + 1))
+            if 1 <= to <= max(1, -(-total // PAGE))
+        }
+        return shown(
+            "runs",
+            root=str(self._catalogue.root),
+            runs=found,
+            total=total,
+            search=search,
+            states=states,
+            answers=self._answered(found, states),
+            turns=turns,
+            first=PAGE * (place - 1) + 1,
+        )
+
+    def _answered(self, runs: Sequence[Listed], states: Mapping[str, str]) -> Mapping[str, str]:
+        """What each run that ended found, by identity; what a look has no time for comes with the next one."""
+        until_s = time.monotonic() + _ANSWERS_S
+        for run in runs:
+            if states[run.identity] != RUNNING and run not in self._answers and time.monotonic() < until_s:
+                self._answers[run] = answer_of(self._catalogue.root / run.path)
+        return {run.identity: self._answers.get(run, "") for run in runs}
+
+    def _run(self, request: Request) -> tuple[Listed, Path]:
+        found = self._catalogue.run(request.path_params["identity"])
+        if found is None:
+            raise HTTPException(404, GONE)
+        return found
+
+    def report(self, request: Request) -> Response:
+        known, path = self._run(request)
+        try:
+            found = self.reports.of(known.identity, path)
+        except PgassayError as failure:
+            return shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
+        except Exception as failure:  # others may have written the record, and a page that fails tells them nothing
+            return shown("unreadable", run=known, why=report_failed(failure), hint="")
+        return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
+
+    def live(self, request: Request) -> Response:
+        known, path = self._run(request)
+        arms: Sequence[str] = ()
+        in_turns = False
+        with suppress(Exception):  # the events say what is wrong with it
+            study = Run.open(path, leave_out=True).asked
+            arms = [arm.name for arm in study.arms]  # the order of their colours
+            in_turns = study.design.pairing == ALTERNATE
+        return shown(
+            "live",
+            drawn=True,
+            run=known,
+            writing=self._writing,
+            specifications={ROWS: progress.seconds(arms, in_turns=in_turns)},
+            stop_file=path / directory.STOP_FILE,
+        )
+
+    async def events(self, request: Request) -> Response:
+        """What that page gets."""
+        known, path = await run_in_threadpool(self._run, request)
+        watched = self._watched.setdefault(known.identity, Watched(path))
+
+        async def sent() -> AsyncIterator[bytes]:
+            async for each in progress.events(watched, ending=self._ending):
+                self._watching()
+                yield each
+
+        return StreamingResponse(sent(), media_type="text/event-stream")
+
+    async def stop(self, request: Request) -> Response:
+        """Ask the run to end with the block in hand."""
+        return await self._ended(request, lambda path, pid: directory.ask_to_stop(path))
+
+    async def abort(self, request: Request) -> Response:
+        """End it now, as a signal does: committed trials stay, the one in hand is given up."""
+        return await self._ended(request, lambda path, pid: os.kill(pid, signal.SIGTERM))
+
+    async def _ended(self, request: Request, end: Callable[[Path, int], None]) -> Response:
+        form = b""
+        async for piece in request.stream():
+            form += piece
+            if len(form) > _FORM_BYTES_MAX:
+                raise HTTPException(413, FOREIGN_ORIGIN)
+        given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
+        if not secrets.compare_digest(given.encode(), self._writing.encode()):
+            raise HTTPException(403, FOREIGN_ORIGIN)
+        known, path = await run_in_threadpool(self._run, request)
+        pid = holder(path)
+        if pid is None:
+            raise HTTPException(409, NOT_RUNNING)
+        try:
+            end(path, pid)
+        except OSError as failure:
+            raise PgassayError(
+                f"the run could not be stopped: {(failure.strerror or str(failure)).lower()}",
+                "Ctrl-C in its terminal stops it",
+            ) from failure
+        return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
+
+    def data(self, request: Request) -> Response:
+        known, path = self._run(request)
+        try:
+            folder = self.reports.of(known.identity, path).data
+        except Exception as failure:
+            raise HTTPException(404, NO_SUCH_FILE) from failure
+        return _download(folder, request.path_params["name"])
+
+    def static(self, request: Request) -> Response:
+        found = _static(request.path_params["name"])
+        if found is None:
+            raise HTTPException(404, NO_SUCH_PAGE)
+        return Response(found[0], media_type=found[1])
+
+
+def _download(folder: Path, name: str) -> Response:
+    """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
+    path = inside(folder, name)
+    if path is None:
+        raise HTTPException(404, NO_SUCH_FILE)
+    named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
+    return StreamingResponse(
+        pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
+    )
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        known = NO_SUCH_PAGE if error.detail == "Not Found" else error.detail
+        return shown("note", title="pgassay", why=known, hint="", status=error.status_code)
+    assert isinstance(error, PgassayError)
+    return shown("note", title="pgassay", why=error.message, hint=error.hint or "", status=500)
+
+
+def application(
+    catalogue: Catalogue,
+    token: str,
+    port: int,
+    watching: Callable[[], None] = lambda: None,
+    ending: Callable[[], bool] = lambda: False,
+) -> Starlette:
+    """The server of a directory of runs, for those who have the token; `watching` is called while somebody watches.
+
+    `ending` says whether the server is about to end.
+    """
+    site = _Site(catalogue, watching, ending)
+
+    @asynccontextmanager
+    async def kept(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            site.reports.close()
+
+    return Starlette(
+        routes=site.routes(),
+        middleware=[Middleware(Guard, token=token, port=port)],
+        exception_handlers={HTTPException: _failed, PgassayError: _failed},
+        lifespan=kept,
     )

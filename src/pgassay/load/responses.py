@@ -2,7 +2,7 @@
 
 The mean latency is each driver's own, since each program reports it in its own way. The file has counts in buckets, of
 the whole and of each part of it: seconds and scripts of pgbench's log, or slices of servers that took turns.
-docs/record.md describes it, and `record.latencies` reads it.
+docs/record.md describes it, and `record.ask` reads it.
 """
 
 import base64

@@ -265,7 +265,6 @@ def amplification_by_half(samples: Sequence[Sample], started_ns: int, window_ns:
 
 
 def _series(samples: Sequence[Sample], source: str) -> list[tuple[int, float, float]]:
-    """Moments at which both are known, with both."""
     known: dict[str, dict[int, float]] = {_HOST: {}, _NAND: {}}
     for each in samples:
         if each.source == source and each.name in known and each.value is not None:

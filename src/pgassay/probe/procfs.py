@@ -116,8 +116,6 @@ _ATTEMPTS = 3
 
 @dataclass
 class _Living:
-    """A living descendant as it was at the last look."""
-
     cpu_us: float
     switches: int
 

@@ -114,7 +114,6 @@ class Probes:
 
 
 def _answers(target: Target, view: View) -> bool:
-    """Does the server let us read this view?"""
     if not view.selected:
         return True
     try:

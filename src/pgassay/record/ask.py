@@ -2,17 +2,22 @@
 
 `likeness.json`: a verdict is for the load that was played, so where that is unlike the load that the user asks about,
 every verdict says so. The figures are `capture.likeness`'s. `statements.json`: what a statement is, by which plan each
-variant answers it, and how many rows, on clones of the same data with the same values. How long each takes comes from
-the trials (`latencies`). A run of another command has neither.
+variant answers it, and how many rows, on clones of the same data with the same values. A run of another command has
+neither. How long each takes comes from the trials: `pgbench_latency.json` has sketches of single latencies
+(docs/record.md).
 """
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pgassay import untrusted
+from pgassay._core import LatencySketch
 from pgassay.record import formats
 from pgassay.record.reading import Run
 
 LIKENESS_FILE, STATEMENTS_FILE = "likeness.json", "statements.json"
+LATENCIES_FILE = "pgbench_latency.json"
 FORMAT = 1
 
 
@@ -124,3 +129,19 @@ def statements(run: Run) -> tuple[StatementRecord, ...]:
     """The statements of a run; empty where none were tried. Raises `DamagedError`."""
     data = run.optional(STATEMENTS_FILE, "the statements")
     return () if data is None else formats.decode(_StatementsFile, data, run.path, STATEMENTS_FILE).statements
+
+
+def mean_latencies_us(run: Run, number: int) -> Mapping[int, float]:
+    """The mean latency of each script of a trial, by its place from 0.
+
+    Empty where its load has one script or keeps no single latencies, or where the file cannot be read.
+    """
+    path = run.trial_directory(number) / LATENCIES_FILE
+    if not run.disk.exists(path):
+        return {}
+    try:
+        kept = untrusted.json(run.disk.read(path)).get("scripts", {})
+        sketches = {int(place): LatencySketch.from_bytes(base64.b64decode(each)) for place, each in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}  # a table may lack a trial; results do not hang on it
+    return {place: mean_us for place, each in sketches.items() if (mean_us := each.mean_us) is not None}

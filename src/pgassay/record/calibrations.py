@@ -165,15 +165,6 @@ def nearest(calibrations: Iterable[Calibration], setting: Setting) -> Calibratio
     return min(alike, key=lambda each: len(each.setting.differences(setting)), default=None)
 
 
-def capacities_of(calibrations: Iterable[Calibration], place: Setting) -> dict[str, str | float]:
-    """What the drive of this place can do, as measured last, with the date; empty where it was not measured."""
-    found = [each for each in calibrations if each.capacities and each.setting.same_place(place)]
-    if not found:
-        return {}
-    latest = max(found, key=lambda each: each.measured_utc)
-    return {"measured_utc": latest.measured_utc, **latest.capacities}
-
-
 def worst_clock(calibrations: Iterable[Calibration], place: Setting) -> tuple[float | None, str]:
     """The greatest share of impossible latencies of a place's calibrations, and the day; None if not counted."""
     known = [

@@ -59,7 +59,6 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
 
 
 def _courses(run: Run) -> dict[int, tuple[tuple[float, float | None], ...]]:
-    """Trial number to the moments (s) and transactions per second that its source reported."""
     import polars as pl
 
     rows, _ = run.gather(lambda series: series.filter(pl.col("name") == "tps").select("trial", "monotonic_ns", "value"))

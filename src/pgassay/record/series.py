@@ -215,7 +215,6 @@ def disagreements(disk: Disk, run: Path, journalled: Mapping[int, str]) -> Itera
 
 
 def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Iterator[str]:
-    """How a compacted file of series is not what the trials' own files are."""
     try:
         whole = _by_name(_read(disk, run / name)).partition_by("trial", as_dict=True)
     except pl.exceptions.PolarsError:

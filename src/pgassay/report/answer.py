@@ -490,7 +490,6 @@ def _open(case: Case, subjects: Sequence[str]) -> str:
 
 
 def _settled(case: Case) -> str:
-    """Nothing better, and everything decided: worse, equivalent, failed or refused."""
     kinds = {each.verdict.kind for each in case.verdicts}
     if Kind.DIFFERENT in kinds:
         return "neither direction is better by itself: decide by what you need"
@@ -532,7 +531,6 @@ def headline(case: Case) -> Headline:
 
 
 def _once(sentences: Sequence[str], phrase: str) -> list[str]:
-    """Without a phrase wherever it was said before."""
     found: list[str] = []
     for each in sentences:
         before, first, behind = each.partition(phrase)

@@ -1,40 +1,23 @@
-"""What stops the load, and what would be full first: the bottleneck of each arm, and the limit of its rate.
+"""What stops the load: the bottleneck of each arm.
 
 The bottleneck is judged from medians over the valid trials of an arm. Cores are those that the server may use
 (`host.cores` says it where it varies), capacities those of a disk study: what one stream alone can do, as a calibration
 measures, says too little here.
-
-A limit is what this machine can do of each cost in a second, as far as the record knows; what is not known is named.
-The processors are read off; the drive was measured by a disk study, or by one stream in a calibration, whose figures a
-run takes along. Server and load program share the processors, so their costs are added.
 """
 
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import isfinite, nan
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.capacities import (
-    DRIVE,
-    NOTHING_BOUNDS,
-    Bounds,
-    Capacity,
-    Cause,
-    Diagnosis,
-    Evidence,
-    MeasuredCapacity,
-    Resource,
-    bounds,
-    capacities_of,
-    diagnose,
-)
+from pgassay.analysis.capacities import Cause, Diagnosis, Evidence, MeasuredCapacity, diagnose
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
-from pgassay.report.disk import is_disk
+from pgassay.report.drives import is_disk
 from pgassay.report.section import Brief, Part, Section, Table, Values
-from pgassay.report.trials import by_arm, grouped, in_order, load_level, middle
+from pgassay.report.trials import grouped, in_order, load_level, middle
 from pgassay.study.drives import TIMING, UNTIMED
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
@@ -95,7 +78,6 @@ def diagnoses(
 
     `responses` are the names that the run declares, `disk` what a disk study measured of its drive.
     """
-    capacities = tuple(each for each in capacities_of(disk) if isfinite(each.per_s))
     rate = next((name for name in _RATES if name in responses), None)
     if rate is None:
         return ()
@@ -119,7 +101,7 @@ def diagnoses(
             rate_asked=None if asked == "none" else float(asked),
             busy=medians.get("cpu_busy_share"),
             foreign=medians.get("foreign_cpu_share"),
-            capacities=capacities,
+            capacities=[each for each in disk if isfinite(each.per_s)],
             clients=_count(load_level(mine[0], "clients", load_level(mine[0], "threads", "1"))),
             round_trip_us=medians.get(_TRIP),
             trips=trips_of(medians, rate),
@@ -231,137 +213,3 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 
 
 SECTION = Section("bottleneck", "Bottleneck", _describe, secondary=True)
-
-
-CPU = "cpu_us_per_transaction"
-"""Server and load program together: a cost of the report's own."""
-
-_PARTS = _COSTS[:2]
-_JOBS = "load.jobs"
-_US = 1e6
-_RATE = "tps"
-
-
-def capacities(
-    host: Mapping[str, Any], study: Study, trials: Sequence[TrialRecord], disk: Sequence[MeasuredCapacity] = ()
-) -> tuple[Capacity, ...]:
-    """Of the machine that the record was made on; NaN where a capacity is not known, or differs between the trials.
-
-    What a disk study measured counts for more than a calibration's one stream.
-    """
-    names = {*study.factors, *study.conditions, *study.covariates, *study.fixed}
-    return capacities_of(
-        [
-            processors(host, cores_varied="host.cores" in names),
-            *_drive(host, elsewhere=any(name.startswith("drive.") for name in names)),
-            *disk,
-            *_threads(trials),
-        ]
-    )
-
-
-def processors(host: Mapping[str, Any], *, cores_varied: bool) -> MeasuredCapacity:
-    """All of them, or as many as a control group allows."""
-    if cores_varied:
-        return MeasuredCapacity(Resource.CPU, nan, "the study itself varies the cores")
-    usable = processors_of(host).usable or 0
-    if usable < 1:
-        return MeasuredCapacity(Resource.CPU, nan, "the record does not tell the processors")
-    quota = _quota(host["cpu"].get("cgroup_limit"))
-    if quota is not None and quota < usable:
-        return MeasuredCapacity(Resource.CPU, quota * _US, f"a control group allows {quota:g} processors")
-    source = f"{usable} usable processors, hyper-threads counted as whole processors"
-    return MeasuredCapacity(Resource.CPU, usable * _US, source)
-
-
-def _drive(host: Mapping[str, Any], *, elsewhere: bool) -> Iterator[MeasuredCapacity]:
-    """`elsewhere`: the study says itself where its data are, which is not where the capacities were measured."""
-    known = host.get("capacities")
-    if not isinstance(known, Mapping):
-        return
-    for resource in DRIVE:
-        per_s = known.get(resource)
-        if isinstance(per_s, int | float) and isfinite(per_s) and per_s > 0:
-            if elsewhere:
-                yield MeasuredCapacity(resource, nan, "the study itself chooses the drives")
-            else:
-                when = str(known.get("measured_utc", ""))[:10]
-                yield MeasuredCapacity(resource, float(per_s), f"one stream, calibrated {when}".strip())
-
-
-def _threads(trials: Sequence[TrialRecord]) -> Iterator[MeasuredCapacity]:
-    """The load program cannot use more processors than it has threads: a number, or `clients`, as many as these."""
-    counts = set()
-    for trial in trials:
-        level = trial.levels.get(_JOBS)
-        clients = trial.levels.get("load.clients") if level and level.canonical == "clients" else level
-        if level and clients:
-            counts.add((clients.canonical, level.canonical))
-    if len(counts) == 1:
-        count, asked = counts.pop()
-        if count.isdigit() and int(count) > 0:
-            yield MeasuredCapacity(Resource.CLIENT_CPU, int(count) * _US, f"{_JOBS} = {asked}")
-
-
-def costs_with_cpu(costs: Mapping[str, float | None]) -> dict[str, float | None]:
-    """The costs with that of all CPU added; None unless both parts are known.
-
-    A load on a host of its own takes none of the server's.
-    """
-    apart = costs.get(_APART) is not None
-    parts = [costs.get(name) for name in (_PARTS[:1] if apart else _PARTS)]
-    whole = None if any(part is None for part in parts) else sum(part for part in parts if part is not None)
-    return {**costs, CPU: whole}
-
-
-def _quota(text: object) -> float | None:
-    """`cpu.max` of a control group: `200000 100000` is two processors, `max 100000` no limit."""
-    words = text.split() if isinstance(text, str) else []
-    if len(words) != 2 or not all(word.isdigit() for word in words) or int(words[1]) == 0:
-        return None
-    return int(words[0]) / int(words[1])
-
-
-def bounded(findings: "Findings") -> Mapping[Place, Bounds]:
-    """What bounds every arm, by the medians of its costs and its rate; empty where no rate was measured."""
-    if _RATE not in findings.responses:
-        return {}
-    medians: dict[Place, dict[str, float | None]] = {}
-    for response in findings.responses.values():
-        if response.cost or response.name in (_RATE, _APART):
-            for row in findings.summaries(response):
-                medians.setdefault(row.place, {})[response.name] = row.median
-    trials, found = by_arm(findings.trials), {}
-    for place, costs in medians.items():
-        rate = costs.get(_RATE)
-        if rate is not None and isfinite(rate):
-            known = capacities(findings.run.host, findings.study, trials.get(place, ()), findings.disk)
-            found[place] = bounds(costs_with_cpu(costs), known, rate)
-    return found
-
-
-OTHER_QUESTION = (
-    "a limit says which resource would be full first, by what is known of each; the bottleneck says what transactions"
-    " waited for, which may be a flush on a drive that is far from full"
-)
-
-
-def _limits(findings: "Findings") -> Iterator[Part]:
-    found = findings.once(bounded)
-    yield Values({"beside": {"bounds": [{**place._asdict(), "bounds": each} for place, each in found.items()]}})
-    if not found:
-        return
-    yield Brief(next(iter(found.values())).text)
-    rows = [(place.name, each.text) for place, each in found.items()]
-    unknown = dict.fromkeys(reason for each in found.values() for reason in each.left_out)
-    sources = dict.fromkeys(
-        f"{each.capacity.title}: {each.capacity.source}" for one in found.values() for each in one.bounds
-    )
-    if not sources:
-        rows = [("every treatment", NOTHING_BOUNDS)]
-    aside = (OTHER_QUESTION,) if sources else ()
-    notes = (*aside, *sources, *(f"not available: {reason}" for reason in unknown))
-    yield Table(("treatment", "lowest known limit" if unknown else "lowest limit"), rows, notes=notes)
-
-
-LIMITS = Section("bounds", "Throughput limits", _limits, secondary=True)

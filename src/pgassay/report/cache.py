@@ -17,8 +17,8 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.curves import BEARABLE, Recommendation, Recovery, recommend, recovery
 from pgassay.analysis.observations import places
 from pgassay.report import formatting
-from pgassay.report.colours import INK, PALETTE
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Surface, Table, Values
+from pgassay.report.vega import INK, PALETTE
 from pgassay.study.levels import label
 from pgassay.study.responses import Status
 from pgassay.study.units import format_bytes, parse_memory, split_quantity

@@ -17,7 +17,7 @@ from typing import Any
 from pgassay import outgoing
 from pgassay.analysis.alternation import Turns, turns_of
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
-from pgassay.analysis.capacities import DRIVE, Resource
+from pgassay.analysis.capacities import Resource
 from pgassay.analysis.forecast import blocks_in, resolution
 from pgassay.analysis.numbers import per_cent
 from pgassay.errors import PgassayError
@@ -226,7 +226,6 @@ class CalibrationFindings:
 
     @cached_property
     def _begun(self) -> Mapping[str, TurnsResult | str]:
-        """Each way that was begun, or why it cannot be read."""
         found: dict[str, TurnsResult | str] = {}
         for name in WAYS:
             path = self.run.path / name
@@ -247,7 +246,7 @@ class CalibrationFindings:
         """What the drive can do in a second, by resource; empty in older records."""
         known = self.run.host.get("capacities")
         found = known if isinstance(known, Mapping) else {}
-        return {name: float(found[name]) for name in DRIVE if isinstance(found.get(name), int | float)}
+        return {name: float(found[name]) for name in Resource if isinstance(found.get(name), int | float)}
 
     def discarded(self) -> Iterator[TrialRecord]:
         """Trials that are not valid: they count for nothing."""

@@ -12,7 +12,6 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from math import exp, inf
-from statistics import median
 from typing import Any
 
 import altair as alt
@@ -20,8 +19,7 @@ import altair as alt
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import margin
 from pgassay.report import formatting
-from pgassay.report.colours import GRID, INK, PALETTE, PAPER, SOFT
-from pgassay.report.vega import drawable
+from pgassay.report.vega import GRID, INK, PALETTE, PAPER, SOFT, drawable
 from pgassay.study.responses import Better, Response, Scale
 
 WIDTH = 640
@@ -48,7 +46,6 @@ LINE = 15
 """Pixels of a line of text."""
 DOTS_MAX = 2000
 """Trials beyond which no figure has a dot for each: they would hide each other and make a page of many megabytes."""
-ALL_TREATMENTS = "median of all treatments"
 
 
 def short_labels(names: Sequence[str]) -> tuple[str, Mapping[str, str]]:
@@ -101,11 +98,11 @@ def wrapped(text: str, length: float) -> Title:
     return lines if len(lines) > 1 else text
 
 
-def wrapping(names: Sequence[str], letters: int = LETTERS) -> str | None:
-    """An expression that lays names in lines, by default such that fit the narrowest page; None where all fit."""
-    if all(len(name) <= letters for name in names):
+def wrapping(names: Sequence[str]) -> str | None:
+    """An expression that lays names in lines that fit the narrowest page; None where all fit."""
+    if all(len(name) <= LETTERS for name in names):
         return None
-    lines = {name: textwrap.wrap(name, letters) for name in names}
+    lines = {name: textwrap.wrap(name, LETTERS) for name in names}
     return f"{json.dumps(drawable(lines))}[datum.label]"
 
 
@@ -117,25 +114,6 @@ def data(rows: Sequence[Mapping[str, Any]]) -> Any:
 def chart_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
     """A chart on inline rows, one mapping a mark."""
     return alt.Chart(data(rows))
-
-
-def styled(figure: Any) -> Any:
-    """The figure in the house's look; no label is cut. In one call, since each copies the figure."""
-    axis: dict[str, Any] = {each: GRID for each in ("domainColor", "tickColor", "gridColor")}
-    axis |= {"labelColor": SOFT, "titleColor": SOFT}
-    texts: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 0}
-    return figure.configure(
-        font=FONT,
-        background=PAPER,
-        axis=alt.AxisConfig(
-            **axis, **texts, titleFontWeight="normal", labelOverlap="parity", labelSeparation=_BETWEEN, labelFlush=False
-        ),
-        locale=alt.Locale(number=_NUMBERS),
-        legend=alt.LegendConfig(**texts, titleLimit=0, symbolLimit=0, labelColor=INK, titleColor=SOFT),
-        title=alt.TitleConfig(fontSize=14, anchor="start", color=INK, subtitleFontSize=12, subtitleColor=SOFT),
-        text=alt.MarkConfig(color=INK, fontSize=12),
-        view=alt.ViewConfig(stroke=None),
-    )
 
 
 def tip(field: str, title: str = "") -> alt.Tooltip:
@@ -196,14 +174,14 @@ def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float
     return least - air, most + air
 
 
-def colour(treatments: tuple[str, ...], title: str = "treatment", *, legend: bool = True) -> Any:
+def colour(treatments: tuple[str, ...], *, legend: bool = True) -> Any:
     """The treatments' colours, the same in every figure."""
     return alt.Color(
         "treatment:N",
         scale=alt.Scale(domain=list(treatments), range=[PALETTE[i % len(PALETTE)] for i in range(len(treatments))]),
-        title=title,
+        title="treatment",
         sort=list(treatments),
-        legend=legend_of(treatments, title) if legend else None,
+        legend=legend_of(treatments, "treatment") if legend else None,
     )
 
 
@@ -228,14 +206,29 @@ def apart(rows: Iterable[Mapping[str, Any]], panel: str) -> bool:
 
 
 def specified(figure: Any) -> dict[str, Any]:
-    """The figure in the house's look as a specification, checked against Vega-Lite's schema.
+    """The figure in the house's look as a specification, checked against Vega-Lite's schema; no label is cut.
 
     All of it at once and without its rows: the schema allows anything there, and looking at each takes most of the
     time. A specification that was kept is one already. Raises `jsonschema.ValidationError`.
     """
     if isinstance(figure, Mapping):
         return dict(figure)
-    found: dict[str, Any] = styled(figure).to_dict(validate=False)
+    axis: dict[str, Any] = {each: GRID for each in ("domainColor", "tickColor", "gridColor")}
+    axis |= {"labelColor": SOFT, "titleColor": SOFT}
+    texts: dict[str, Any] = {"labelFontSize": 12, "titleFontSize": 12, "labelLimit": 0}
+    figure = figure.configure(  # in one call, since each copies the figure
+        font=FONT,
+        background=PAPER,
+        axis=alt.AxisConfig(
+            **axis, **texts, titleFontWeight="normal", labelOverlap="parity", labelSeparation=_BETWEEN, labelFlush=False
+        ),
+        locale=alt.Locale(number=_NUMBERS),
+        legend=alt.LegendConfig(**texts, titleLimit=0, symbolLimit=0, labelColor=INK, titleColor=SOFT),
+        title=alt.TitleConfig(fontSize=14, anchor="start", color=INK, subtitleFontSize=12, subtitleColor=SOFT),
+        text=alt.MarkConfig(color=INK, fontSize=12),
+        view=alt.ViewConfig(stroke=None),
+    )
+    found: dict[str, Any] = figure.to_dict(validate=False)
     alt.Root.validate(_without_rows(found))
     return found
 
@@ -248,25 +241,6 @@ def _without_rows(part: Any) -> Any:
 
 def _rows(values: Any) -> bool:
     return isinstance(values, list | tuple) and bool(values) and isinstance(values[0], Mapping)
-
-
-def medians(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
-    """The median of each treatment and place."""
-    grouped: dict[tuple[str, str], list[float]] = {}
-    for row in rows:
-        grouped.setdefault((row["treatment"], row["condition"]), []).append(row["value"])
-    return {spot: median(values) for spot, values in grouped.items()}
-
-
-def block_medians(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each block and place the median over its treatments, as rows of one line: what the machine did to all."""
-    grouped: dict[tuple[int, str], list[float]] = {}
-    for row in rows:
-        grouped.setdefault((row["block"], row["condition"]), []).append(row["value"])
-    return [
-        {"treatment": ALL_TREATMENTS, "condition": place, "block": block, "trial": None, "value": median(values)}
-        for (block, place), values in grouped.items()
-    ]
 
 
 _NAME_LETTERS = 17

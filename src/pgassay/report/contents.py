@@ -3,22 +3,32 @@
 A section of somebody else's package (entry points `pgassay.sections`) takes its place by itself. One that is broken, or
 that fails on a run, is named in the report and takes nothing from the others. For scripts there are JSON with unrounded
 numbers, and every table as CSV.
+
+Sections of a page that its run alone does not give are kept with the run: `own-sections.json`. What an advice says of
+its confirmation comes from many runs. It is kept as blocks, with what they draw, so that the page is whole however
+often it is made again, without what made them. A run that has got more trials since then has other intervals: what was
+kept is not shown with them.
 """
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+import msgspec
 
 from pgassay import plugins
 from pgassay.errors import UsageError
 from pgassay.outgoing import cell
+from pgassay.record.disk import replace_file
+from pgassay.record.errors import damaged
 from pgassay.report import (
     bottleneck,
     cache,
     costs,
     curves,
-    disk,
     drives,
     factors,
     functions,
@@ -30,18 +40,31 @@ from pgassay.report import (
     power_cuts,
     provenance,
     published,
-    scale_model,
-    sensitivity,
     servers,
     space,
     statements,
-    tradeoff,
     trials,
     turns,
     verdict,
     warnings,
 )
-from pgassay.report.section import Part, Section, Sentences, Surface, Table, Values, flat
+from pgassay.report.json_values import to_json
+from pgassay.report.section import (
+    Block,
+    Code,
+    Drawing,
+    Figure,
+    Folded,
+    Listing,
+    Part,
+    Section,
+    Sentences,
+    Surface,
+    Table,
+    Values,
+    Verdicts,
+    flat,
+)
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -59,20 +82,16 @@ SECTIONS: tuple[Section, ...] = (
     measurements.SECTION,
     cache.SECTION,
     costs.SECTION,
-    costs.LADDER,
     bottleneck.SECTION,
     network.SECTION,
-    bottleneck.LIMITS,
-    sensitivity.SECTION,
     factors.SECTION,
     curves.SECTION,
     curves.FITS,
-    disk.SECTION,
-    tradeoff.SECTION,
+    drives.DISK,
     drives.SECTION,
     space.COMPRESSION,
     space.SECTION,
-    scale_model.SECTION,
+    likeness.SCALE_MODEL,
     published.SECTION,
     headline.APPLYING,
     turns.SECTION,
@@ -165,3 +184,93 @@ def write_csv(findings: "Findings", file: TextIO, only: str = "") -> None:
                 first, *others = map(str, row)
                 for column, shown in zip(table.head[1:], others, strict=False):
                     writer.writerow(map(cell, (section.name, table.title, first, column, shown)))
+
+
+KEPT_FILE = "own-sections.json"
+KEPT_FORMAT = 1
+_KINDS: Mapping[str, type[Sentences | Table | Verdicts | Listing | Code]] = {
+    each.kind: each for each in (Sentences, Table, Verdicts, Listing, Code)
+}
+
+
+def keep_sections(findings: "Findings", sections: Sequence[Section]) -> tuple[Section, ...]:
+    """Write what these sections show of the run, with it, and return them as `kept_sections` does."""
+    from altair.utils.schemapi import debug_mode
+
+    run = findings.run
+    with debug_mode(False):
+        shown = [
+            {
+                "name": each.name, "title": each.title, "link": each.link, "open": each.open,
+                "blocks": _encoded(each.shown(findings, Surface.PAGE)),
+            }
+            for each in sections
+        ]  # fmt: skip
+    whole = {"format": KEPT_FORMAT, "trials": len(findings.trials), "sections": shown}
+    replace_file(run.disk, run.path / KEPT_FILE, (to_json(whole) + "\n").encode())
+    return kept_sections(findings)
+
+
+def kept_sections(findings: "Findings") -> tuple[Section, ...]:
+    """The sections that were kept; none where there are none, or of another state of the run. Raises `DamagedError`."""
+    run = findings.run
+    path = run.path / KEPT_FILE
+    if not run.disk.exists(path):
+        return ()
+    try:
+        found = msgspec.json.decode(run.disk.read(path))
+        if (found["format"], found["trials"]) != (KEPT_FORMAT, len(findings.trials)):
+            return ()
+        return tuple(
+            Section(each["name"], each["title"], partial(_kept_blocks, _decoded(each["blocks"])), link=each["link"],
+                    open=each["open"])
+            for each in found["sections"]
+        )  # fmt: skip
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
+        raise damaged(run.path, f"{KEPT_FILE}: {failure}") from failure
+
+
+def stamp_of(run: Path) -> str:
+    """Another text whenever other sections were kept with the run at this path."""
+    try:
+        return str((run / KEPT_FILE).stat().st_mtime_ns)
+    except OSError:
+        return ""
+
+
+def _kept_blocks(blocks: tuple[Block, ...], findings: "Findings") -> tuple[Block, ...]:
+    return blocks
+
+
+def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:
+    from pgassay.report.charts import specified
+
+    found: list[dict[str, Any]] = []
+    for each in blocks:
+        if isinstance(each, Folded):
+            values: dict[str, Any] = {"summary": each.summary, "blocks": _encoded(each.blocks)}
+        elif isinstance(each, Figure):
+            drawn: object = each.draw()
+            if isinstance(drawn, Drawing):
+                drawn = {"title": drawn.title, "caption": drawn.caption, "chart": specified(drawn.chart)}
+            values = {"name": each.name, "key": each.key, "drawn": drawn}
+        else:
+            values = asdict(each)
+            values.pop("on", None)
+        found.append({"kind": each.kind, **values})
+    return found
+
+
+def _decoded(written: Iterable[Mapping[str, Any]]) -> tuple[Block, ...]:
+    found: list[Block] = []
+    for values in written:
+        kind = values["kind"]
+        if kind == Folded.kind:
+            found.append(Folded(values["summary"], _decoded(values["blocks"])))
+        elif kind == Figure.kind:
+            drawn = values["drawn"]
+            drawing = Drawing(**drawn) if isinstance(drawn, dict) else drawn
+            found.append(Figure(values["name"], lambda drawing=drawing: drawing, values["key"]))  # type: ignore[misc]
+        else:
+            found.append(msgspec.convert(values, _KINDS[kind]))
+    return tuple(found)

@@ -1,30 +1,22 @@
 """Why: what a transaction (an I/O, a query) costs with each treatment, a row a cost.
 
 Speed wanders with the machine, costs repeat far better; all costs together have one error control of their own.
-
-The write ladder is what one transaction's row versions become on their way down to the flash, rung by rung: row
-versions, tables and indexes, WAL, file system, block layer, host writes, NAND writes. Each rung has bytes per
-transaction (means over the blocks, as in the table of costs) and the source of the number; one that was not measured
-says so.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, nan
 from statistics import fmean, geometric_mean
 from typing import TYPE_CHECKING
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.observations import Table as BlockTable
 from pgassay.analysis.observations import tables
 from pgassay.report import formatting, regimes
 from pgassay.report.headline import cost_changes
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import NOT_AVAILABLE, Brief, Cell, Part, Section, Sentences, Surface, Table, Values, folded
+from pgassay.report.section import Brief, Cell, Part, Section, Sentences, Surface, Table, Values, folded
 from pgassay.study.levels import Cell as Spot
 from pgassay.study.responses import Response, Scale
-from pgassay.study.work import Work
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -41,42 +33,24 @@ def explained(findings: "Findings") -> Sequence[str]:
     return [each.text for each, judged in pairs if judged.effect.blocks >= FIRST_LOOK]
 
 
-def typical(findings: "Findings", response: Response, place: Spot) -> Mapping[str, float]:
-    """Each treatment's value of a response, the same wherever a page shows one: a mean over the blocks, as `_means`.
-
-    Averages where some values of a ratio are 0. A treatment without a value is left out.
-    """
-    rows = [row for row in findings.summaries(response) if row.place.cell == place and row.n]
-    if response.scale is Scale.RATIO and any(row.min <= 0.0 for row in rows):
-        return {row.treatment: row.avg for row in rows}
-    every = findings.costs if response.cost else findings.effects(response)
-    mine = (each for each in every if each.response == response.name and each.place.cell == place)
-    effects = {each.treatment: each for each in mine if each.informative and not each.refused}
-    table = tables(findings.observations(response.name), response.scale).get(place)
-    means = {} if table is None else _means(table, findings.baseline, effects, response.scale)
-    return {name: value for name, value in means.items() if isfinite(value)}
-
-
-def _table(findings: "Findings", condition: str, covariate: str) -> Table:
+def _table(findings: "Findings", place: Spot) -> Table:
     """At one condition and covariate point: a row a cost with its unit, `mean (effect)` for each treatment."""
     treatments = [treatment.name for treatment in findings.study.treatments]
-    here = (condition, covariate)
     rows: list[Sequence[str | Cell]] = []
-    for response in findings.responses.values():
-        if not response.cost or response.name in _BOUNDS:
-            continue
-        summaries = [row for row in findings.summaries(response) if (row.condition, row.covariate) == here]
+    for response in (each for each in findings.responses.values() if each.cost and each.name not in _BOUNDS):
+        summaries = [row for row in findings.summaries(response) if row.place.cell == place]
         if not summaries:
             continue
-        title = response.title
+        title, effects = response.title, dict[str, Effect]()
+        means: Mapping[str, float]
         if response.scale is Scale.RATIO and any(row.n and row.min <= 0.0 for row in summaries):
             title += " (averages, since some are 0)"  # of which no ratio and no geometric mean can be made
-            effects: Mapping[str, Effect] = {}
+            means = {row.treatment: row.avg for row in summaries if row.n}
         else:
-            mine = (each for each in findings.costs if each.response == response.name and each.place.cell == here)
+            mine = (each for each in findings.costs if each.response == response.name and each.place.cell == place)
             effects = {each.treatment: each for each in mine if each.informative}
-        means, sized = typical(findings, response, Spot(*here)), response.unit in formatting.BYTES
-        cells = []
+            means = _means(findings, response, place, effects)
+        sized, cells = response.unit in formatting.BYTES, []
         for name in treatments:
             value = means.get(name, nan)
             text = formatting.size(value) if sized and name in means else formatting.quantity(value, response)
@@ -85,27 +59,23 @@ def _table(findings: "Findings", condition: str, covariate: str) -> Table:
             cells.append(text)
         rows.append((Cell(title, unit="" if sized else formatting.unit(response)), *cells))
     head = (f"per {findings.work.name}", *(each or "median" for each in treatments))
-    return Table(head, rows, formatting.place(*here), on=Surface.PAGE)
+    return Table(head, rows, place.name, on=Surface.PAGE)
 
 
-def _means(table: BlockTable, baseline: str, effects: Mapping[str, Effect], scale: Scale) -> Mapping[str, float]:
-    """Each treatment's mean over its blocks; of one with an effect the baseline's with that effect.
+def _means(findings: "Findings", response: Response, place: Spot, effects: Mapping[str, Effect]) -> Mapping[str, float]:
+    """Each treatment's mean over its blocks, geometric on a ratio scale; with an effect the baseline's with that.
 
     In complete blocks the two are the same. A treatment that left early ran in other hours than the baseline did, and
     its own mean would not fit its effect.
     """
-    whole = _mean(table.values.get(baseline, {}).values(), scale)
-    found = {name: _mean(column.values(), scale) for name, column in table.values.items()}
+    table = tables(findings.observations(response.name), response.scale).get(place)
+    ratio = response.scale is Scale.RATIO
+    columns = {} if table is None else table.values
+    found = {name: (geometric_mean if ratio else fmean)(each.values()) for name, each in columns.items() if each}
+    whole = found.get(findings.baseline, nan)
     for name, effect in effects.items():
-        found[name] = whole * effect.estimate if scale is Scale.RATIO else whole + effect.estimate
-    return found
-
-
-def _mean(values: Collection[float], scale: Scale) -> float:
-    """Geometric on a ratio scale, as effects are; NaN without a value."""
-    if not values:
-        return nan
-    return geometric_mean(values) if scale is Scale.RATIO else fmean(values)
+        found[name] = whole * effect.estimate if ratio else whole + effect.estimate
+    return {name: value for name, value in found.items() if isfinite(value)}
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
@@ -131,135 +101,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     if not findings.imported:
         yield Sentences((equal,))
     places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
-    yield from folded([table for place in places if (table := _table(findings, *place)).rows])
+    yield from folded([table for place in places if (table := _table(findings, place)).rows])
 
 
 SECTION = Section("why", "Why: the costs", _describe, secondary=True, link="Why")
-
-
-_RUNGS_NAMED = 3
-"""Rungs that the folded section names."""
-ON_A_TERMINAL = 4
-"""Ladders that a terminal shows; more are many screens."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """A rung's name, the response that measures it, and where that comes from."""
-
-    title: str
-    response: str
-    source: str
-
-
-STEPS: tuple[Step, ...] = (
-    Step(
-        "row versions", "tuple_bytes_per_transaction", "rows inserted and updated × the planner's widths: an estimate"
-    ),
-    Step(
-        "tables and indexes",
-        "relation_written_bytes_per_transaction",
-        "pg_stat_io (from 16), before it buffers written × block size",
-    ),
-    Step("WAL", "wal_bytes_per_transaction", "pg_stat_wal, in 13 the distance of positions"),
-    Step("handed to the file system", "file_written_bytes_per_transaction", "/proc/PID/io of the server's processes"),
-    Step(
-        "block layer, data",
-        "disk_written_bytes_per_transaction",
-        "/sys/dev/block of the data's device, with the file system's journal and all other programs",
-    ),
-    Step(
-        "block layer, WAL's own device", "wal_disk_written_bytes_per_transaction", "/sys/dev/block of the WAL's device"
-    ),
-    Step("host writes to the drive", "host_bytes_per_transaction", "the drive's own count"),
-    Step("NAND writes", "nand_bytes_per_transaction", "the drive's own count"),
-)
-
-
-OF_THE_SERVER = frozenset(step.title for step in STEPS[:4])
-"""No rungs of a disk study, which asks the drive past a server that idles."""
-
-
-@dataclass(frozen=True)
-class Rung(Step):
-    """One rung of one place: bytes per transaction by treatment, None where it was not measured."""
-
-    bytes_per_transaction: tuple[float | None, ...]
-
-
-@dataclass(frozen=True)
-class Ladder:
-    """The rungs of one condition and covariate point (`place`, empty where there are none)."""
-
-    place: str
-    treatments: tuple[str, ...]
-    rungs: tuple[Rung, ...]
-
-
-def ladders_of(findings: "Findings") -> tuple[Ladder, ...]:
-    """A ladder for every place in which something was written; none for loads that only read."""
-    treatments = tuple(treatment.name for treatment in findings.study.treatments)
-    work = findings.work
-    if not work.device_writes:
-        return ()
-    steps = STEPS if work.server_writes else tuple(each for each in STEPS if each.title not in OF_THE_SERVER)
-    places = dict.fromkeys(arm.place.cell for arm in findings.study.arms)
-    found = []
-    for place in places:
-        rungs = []
-        for step in steps:
-            response = findings.responses.get(step.response)
-            known = {} if response is None else typical(findings, response, place)
-            rungs.append(Rung(step.title, step.response, step.source, tuple(map(known.get, treatments))))
-        if any(value is not None for rung in rungs for value in rung.bytes_per_transaction):
-            found.append(Ladder(formatting.place(*place), treatments, tuple(rungs)))
-    return tuple(found)
-
-
-def _ladder(findings: "Findings") -> Iterator[Part]:
-    ladders, work = findings.once(ladders_of), findings.work
-    yield Values({"ladders": ladders})
-    if not ladders:
-        return
-    first = ladders[0]
-    place = first.treatments.index(findings.baseline)
-    mine = [(each.title, size) for each in first.rungs if (size := each.bytes_per_transaction[place]) is not None]
-    rungs = mine if len(mine) <= _RUNGS_NAMED else [mine[0], *mine[1 - _RUNGS_NAMED :]]
-    where = formatting.place(findings.baseline, first.place)
-    said = ", ".join(f"{title} {formatting.size(size)}" for title, size in rungs)
-    yield Brief(f"{work.article}{f' of {where}' if where else ''}: {said}")
-    if len(ladders) > ON_A_TERMINAL:
-        many = f"the write ladders of {len(ladders)} combinations are on the page and in --json"
-        yield Sentences((many,), on=Surface.TERMINAL)
-    else:
-        yield from (_ladder_table(each, work, Surface.TERMINAL) for each in ladders)
-    yield from folded([_ladder_table(each, work, Surface.PAGE) for each in ladders])
-    first_rung = "from a row version down to the flash" if work.server_writes else "down to the flash"
-    notes = (
-        f"{first_rung}: means over the blocks, as in the table of costs",
-        "the block layer counts what reached the device in the window, late writes of the page cache and the file"
-        " system's journal among them; a drive's own counts are there for emulated drives and for NVMe drives that"
-        " report them",
-    )
-    yield Sentences(notes, small=True, joined=True, on=Surface.PAGE)
-
-
-def _ladder_table(ladder: Ladder, work: Work, surface: Surface) -> Table:
-    sources = surface is Surface.PAGE
-    head = (
-        f"bytes written per {work.name}",
-        *(each or "median" for each in ladder.treatments),
-        *(["source"] if sources else []),
-    )
-    rows = [
-        (
-            rung.title,
-            *(NOT_AVAILABLE if size is None else formatting.size(size) for size in rung.bytes_per_transaction),
-            *([rung.source] if sources else []),
-        )
-        for rung in ladder.rungs
-    ]
-    return Table(head, rows, ladder.place, on=surface, whole=True)
-
-
-LADDER = Section("ladder", "The write ladder", _ladder, secondary=True)

@@ -15,16 +15,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgassay.analysis.curves import Curve, Point, curves
+from pgassay.analysis.curves import (
+    LEAST,
+    Curve,
+    Estimate,
+    Kink,
+    Point,
+    Scalability,
+    curves,
+    kink,
+    points_of,
+    scalability,
+)
 from pgassay.analysis.effects import informative
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.observations import Observation
-from pgassay.analysis.scaling import LEAST, Estimate, Kink, Scalability, kink, points_of, scalability
 from pgassay.report import bottleneck, formatting
 from pgassay.report.bottleneck import Processors
-from pgassay.report.colours import GREY, INK, PALETTE, SOFT
 from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
 from pgassay.report.trials import in_order, number_of
+from pgassay.report.vega import GREY, INK, PALETTE, SOFT
 from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:

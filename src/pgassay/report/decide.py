@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 from pgassay.analysis.boundaries import LEVEL
-from pgassay.analysis.comparable import is_speed, refusal_by_errors, refusal_of_speed
+from pgassay.analysis.compare import is_speed, refusal_by_errors, refusal_of_speed
 from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent
@@ -69,7 +69,6 @@ def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs:
 
 
 def _objection(findings: "Findings", response: Response, place: Place) -> str:
-    """Why a place has nothing to judge: it failed, or lint objects to runs that others made."""
     failure = findings.failure(place)
     if failure:
         return f"failed: {failure}"

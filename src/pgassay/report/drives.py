@@ -1,8 +1,12 @@
-"""What the drives say of themselves at the end of the windows: space on flash, compression, write amplification.
+"""What drives can do, by a run of the study `disk`, and what they say of themselves at the end of the windows.
 
-Figures of emulated drives are labelled so. Whether write amplification is a steady state's is judged, not assumed: by
-how the drive was aged, by how much of it a window wrote, and by whether both halves of a window (or of a device's
-trials) say the same. What fails one of these is transient, and said to be.
+What a drive can do is the best of that study's combinations, for diagnoses; a run takes along what the last disk study
+of its drive found (host.json), and `--disk RUN` names another. Whether a cache answered in the drive's place is read
+off direct reads of one thread, the pattern `reread`, and the seconds of patterns that only write.
+
+Space on flash, compression and write amplification of emulated drives are labelled so. Whether write amplification is a
+steady state's is judged, not assumed: by how the drive was aged, by how much of it a window wrote, and by whether both
+halves of a window (or of a device's trials) say the same. What fails one of these is transient, and said to be.
 
 Latencies are the block layer's own means over a window (docs/report.md, "The device"), whatever the load.
 
@@ -10,19 +14,25 @@ Speeds made by emulated service times carry a label. A drive that answers later 
 says so in every trial (docs/drives.md, "Speed", says what may be compared).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
-from pgassay.analysis.comparable import ACCEPTABLE_ERROR, Errors, Levels, is_speed
+from pgassay.analysis.capacities import MeasuredCapacity, Resource
+from pgassay.analysis.compare import ACCEPTABLE_ERROR, Errors, Levels, is_speed
+from pgassay.analysis.disk_caches import SECONDS_LEAST, cliff, reread, too_fast
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Kind, Verdict
+from pgassay.errors import UsageError
 from pgassay.record import check
+from pgassay.record.known import DISK_FACT
+from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.section import Block, Brief, Part, Section, Table
-from pgassay.report.trials import by_treatment, median_s, middle, of_regime, valid_by_place
+from pgassay.report.trials import by_arm, by_treatment, load_level, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     COUNTERS,
     DATA,
@@ -40,9 +50,11 @@ from pgassay.study.drives import (
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Response, Status
+from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
+    from pgassay.report.seconds import Seconds
 
 LABEL = "emulated service times"
 """Stands behind every verdict on a speed that they made."""
@@ -174,6 +186,10 @@ _ROWS = (
     *_TIMING_ROWS,
 )
 _SHARES = ("service_time_error", "late_answers")
+CYCLES = 3000
+"""Program/erase cycles that flash of three bits a cell is commonly rated for: an assumption, said with every life."""
+_TB, _YEAR_S = 1e12, 365.25 * 86400
+LIFE = f"life of a TB of flash at this load, assuming {CYCLES} program/erase cycles, which is no rating"
 WHOLE = 1.0
 """Drive writes that a window must have for its write amplification to be more than a moment's."""
 FRESH_WHOLE = 2.0
@@ -212,30 +228,35 @@ def _describe(findings: "Findings") -> Iterator[Part]:
 def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str) -> Iterator[Table]:
     known = by_treatment(trials)
     of = [known.get(each, ()) for each in treatments]
-    rows: list[tuple[str, ...]] = []
-    for name, title in _ROWS:
-        values = [middle(trial.responses.get(name) for trial in mine) for mine in of]
-        if any(value is not None for value in values):
-            rows.append((title, *(_shown(name, value) for value in values)))
-    counters = [_counters(mine) for mine in of]
-    if not rows and not any(counters):
+    rows: list[tuple[str, Sequence[str]]] = [
+        (title, [_shown(name, middle(trial.responses.get(name) for trial in mine)) for mine in of])
+        for name, title in _ROWS
+    ]
+    rows.append(("its counters were", [_counters(mine) for mine in of]))
+    if not any(any(cells) for _, cells in rows):
         return
-    if any(counters):
-        rows.append(("its counters were", *(each or formatting.MISSING for each in counters)))
-    states = (", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of)
-    rows.append(("start state", *(each or formatting.MISSING for each in states)))
-    proofs = [_proof(mine) for mine in of]
-    if any(proofs):
-        rows.append(("state before each trial", *(proof or formatting.MISSING for proof in proofs)))
-    aged = [settled(mine) for mine in of]
-    if any(value is not None for value in aged):
-        rows.append((_SETTLED, *(_shown("", value) for value in aged)))
     halves = [over_time(mine) for mine in of]
-    if any(halves):
-        shown = (f"{each[0]:.3g}, {each[1]:.3g}" if each else formatting.MISSING for each in halves)
-        rows.append(("write amplification over time, first and second half", *shown))
-    rows.append(("write amplification is", *map(_verdict, of, halves)))
-    yield Table(("", *(each or "median" for each in treatments)), rows, where, tuple(_notes(trials)))
+    lives = [middle(map(_life_years, mine)) for mine in of]
+    starts = [", ".join(dict.fromkeys(state for trial in mine for state in _start(trial))) for mine in of]
+    rows += [
+        ("start state", [each or formatting.MISSING for each in starts]),
+        (LIFE, ["" if life is None else f"{life:.3g} years" for life in lives]),
+        ("state before each trial", [_proof(mine) for mine in of]),
+        (_SETTLED, [_shown("", settled(mine)) for mine in of]),
+        (
+            "write amplification over time, first and second half",
+            [f"{each[0]:.3g}, {each[1]:.3g}" if each else "" for each in halves],
+        ),
+        ("write amplification is", [*map(_verdict, of, halves)]),
+    ]
+    shown = [(title, *(each or formatting.MISSING for each in cells)) for title, cells in rows if any(cells)]
+    yield Table(("", *(each or "median" for each in treatments)), shown, where, tuple(_notes(trials)))
+
+
+def _life_years(trial: TrialRecord) -> float | None:
+    """Years until a TB of flash is worn out at the measured load."""
+    nand, tps = trial.responses.get("nand_bytes_per_transaction"), trial.responses.get("tps")
+    return CYCLES * _TB / (nand * tps) / _YEAR_S if nand and tps else None
 
 
 def over_time(trials: Sequence[TrialRecord]) -> tuple[float, float] | None:
@@ -407,10 +428,142 @@ def _proof(trials: Sequence[TrialRecord]) -> str:
 
 def _shown(name: str, value: float | None) -> str:
     if value is None:
-        return formatting.MISSING
+        return ""
     if name in _SHARES:
         return per_cent(value, 1)
     return formatting.size(value) if name.endswith("_bytes") else f"{value:.3g}"
 
 
 SECTION = Section("drives", "Drive counters", _describe, secondary=True)
+
+
+CHOOSING = "drive."
+"""A study that names such a factor says itself where its data are."""
+_FLUSHING = ("wal",)
+"""Of one thread only: PostgreSQL flushes its WAL one at a time, and of several threads that share a file most find
+nothing left to flush, which no drive gets to see."""
+_TELLING: Mapping[Resource, tuple[str, tuple[str, ...]]] = {
+    Resource.READS: ("read_iops", ("random:100%", "reread")),
+    Resource.WRITTEN_BYTES: ("bytes_per_s", ("write", "seqwr", "random:0%")),
+    Resource.FLUSHES: ("flushes_per_s", _FLUSHING),
+}
+"""The response of a fio trial that is the capacity, and the patterns that ask for nothing else."""
+_WRITING = ("write", "seqwr", "random:0%")
+_CAVEAT = "without these signs there may still be a cache: one that holds the whole file shows only as short latency"
+_DEFAULTS = {"driver": "pgbench", "threads": "1", "depth": "1", "direct": "on", "io_size": "8kB"}
+
+
+def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
+    """The greatest median of any arm, a second, and at which; empty for other studies."""
+    trials = [each for each in every if each.status is Status.VALID and is_disk(each)]
+    found: dict[Resource, tuple[float, str]] = {}
+    for resource, (response, patterns) in _TELLING.items():
+        asking = [each for each in trials if load_level(each, "pattern", "random:100%") in patterns]
+        if patterns == _FLUSHING:
+            asking = [each for each in asking if load_level(each, "threads", "1") == "1"]
+        for place, group in by_arm(asking).items():
+            value = middle(trial.responses.get(response) for trial in group)
+            if value is not None and value > found.get(resource, (0.0, ""))[0]:
+                found[resource] = (value, formatting.place(*place))
+    return found
+
+
+def is_disk(trial: TrialRecord) -> bool:
+    """Did the trial measure a drive without a database, as the study `disk` does?"""
+    return load_level(trial, "driver", "pgbench") == "fio"
+
+
+def measured_by(run: Run) -> tuple[MeasuredCapacity, ...]:
+    """What a run of the study `disk` measured of its drive; raises `UsageError` for a run of another study."""
+    found = best(run.trials)
+    if not found:
+        raise UsageError(
+            f'"{run.path}" is no run of the study disk: no valid trial of the driver fio', "pgassay run disk"
+        )
+    return tuple(
+        MeasuredCapacity(each, value, f"measured by {run.path.name} at {place}")
+        for each, (value, place) in found.items()
+    )
+
+
+def recorded(host: Mapping[str, Any], study: Study) -> tuple[MeasuredCapacity, ...]:
+    """What the record took along of an earlier disk study of its drive; nothing where the study chooses the drives."""
+    fact = host.get(DISK_FACT)
+    names = (*study.factors, *study.conditions, *study.covariates, *study.fixed)
+    if not isinstance(fact, Mapping) or any(name.startswith(CHOOSING) for name in names):
+        return ()
+    per_s, at = fact.get("per_s"), fact.get("at")
+    when = str(fact.get("measured_utc", ""))[:10]
+    busy = ", while other programs were running" if fact.get("remarks") else ""
+    found = []
+    for resource in Resource:
+        value = per_s.get(resource) if isinstance(per_s, Mapping) else None
+        if isinstance(value, int | float) and isfinite(value) and value > 0:
+            where = f" at {at[resource]}" if isinstance(at, Mapping) and at.get(resource) else ""
+            found.append(MeasuredCapacity(resource, float(value), f"a disk study of {when}{where}{busy}"))
+    return tuple(found)
+
+
+def signs(trials: Sequence[TrialRecord], seconds: "Seconds") -> tuple[tuple[str, str], ...]:
+    """Where (a treatment, or the drive), and what was found there or that nothing was; empty without fio's trials."""
+    asked = [trial for trial in trials if trial.status is Status.VALID and is_disk(trial)]
+    if not asked:
+        return ()
+    rows: list[tuple[str, str]] = []
+    rates = _rates(seconds, [trial for trial in asked if _level(trial, "pattern") in _WRITING])
+    for treatment, mine in by_treatment(asked).items():
+        place = treatment or "the drive"
+        alone = [
+            trial
+            for trial in mine
+            if _level(trial, "pattern") in ("random:100%", "reread")
+            and (_level(trial, "threads"), _level(trial, "depth"), _level(trial, "direct")) == ("1", "1", "on")
+        ]
+        quick = too_fast([value for each in alone if (value := each.responses.get("read_latency_p50_ms")) is not None])
+        again = reread([value for each in mine if (value := each.responses.get("reread_speedup")) is not None])
+        found = [sign for sign in (quick, again) if sign]
+        rows += [(place, text) for text in found or ("no sign of a cache beneath the guest",)]
+        written = {trial.number: rates[trial.number] for trial in mine if trial.number in rates}
+        long = {number: each for number, each in written.items() if len(each) >= SECONDS_LEAST}
+        falls = {number: fall for number, each in long.items() if (fall := cliff(each)) is not None}
+        if falls:
+            trials_of_all = f"in {len(falls)} of {len(long)} trials that only write: {', '.join(map(str, falls))}"
+            rows.append((place, f"{next(iter(falls.values())).text} ({trials_of_all})"))
+        elif long:
+            most = f"up to {max(map(sum, long.values())) / 1e9:.3g} GB written"
+            rows.append((place, f"no cliff under sustained writing in windows of this length ({most})"))
+        elif written:
+            short = f"below {SECONDS_LEAST} s"
+            rows.append((place, f"windows are too short to see a cliff under sustained writing: {short}"))
+    return tuple(rows)
+
+
+def _rates(seconds: "Seconds", trials: Sequence[TrialRecord]) -> Mapping[int, list[float]]:
+    """Bytes written in each second, by trial; a trial whose seconds cannot be read is left out and named."""
+    if not trials:
+        return {}
+    import polars as pl
+
+    sizes = {trial.number: parse_memory(_level(trial, "io_size")) for trial in trials}
+    table = seconds.gather(
+        lambda series: series.filter(
+            (pl.col("source") == "fio") & (pl.col("name") == "write_iops") & pl.col("trial").is_in(sorted(sizes))
+        ).select("trial", "monotonic_ns", "value")
+    )
+    found: dict[int, list[float]] = {number: [] for number in sizes}
+    for number, value in table.sort("trial", "monotonic_ns").select("trial", "value").drop_nulls().iter_rows():
+        found[number].append(value * sizes[number])
+    return {number: rates for number, rates in found.items() if rates}
+
+
+def _level(trial: TrialRecord, option: str) -> str:
+    return load_level(trial, option, _DEFAULTS.get(option, ""))
+
+
+def _disk(findings: "Findings") -> Iterator[Part]:
+    if findings.disk_signs:
+        yield Brief("; ".join(dict.fromkeys(sign for _, sign in findings.disk_signs)))
+        yield Table(("where", "finding"), findings.disk_signs, notes=(_CAVEAT,))
+
+
+DISK = Section("disk", "The drive itself", _disk, secondary=True)

@@ -17,14 +17,13 @@ from typing import Any, TypeVar
 
 from pgassay.analysis.capacities import MeasuredCapacity
 from pgassay.analysis.claims import ClaimJudgement, instances
-from pgassay.analysis.comparable import Errors, without_refused
-from pgassay.analysis.compare import Looks, compare, cost_effects
+from pgassay.analysis.compare import Errors, Looks, compare, cost_effects, without_refused
 from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import Explanation, explain
 from pgassay.analysis.lint import lint
 from pgassay.analysis.observations import Layout, ResponseColumn, Summary, summarise
-from pgassay.analysis.steadiness import TrialCourse
+from pgassay.analysis.seconds import TrialCourse
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, imported_verdict, verdict
 from pgassay.design.horizon import Extension, Horizon, ruled
 from pgassay.design.stopping import family
@@ -35,7 +34,7 @@ from pgassay.record.journal import Kind, Step, decisions_in, extended_in, horizo
 from pgassay.record.linted import benchmark_of
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report import bottleneck, curves, disk, drives, formatting, likeness, power_cuts, published
+from pgassay.report import bottleneck, curves, drives, formatting, likeness, power_cuts, published
 from pgassay.report.bottleneck import Processors
 from pgassay.report.curves import Scaling
 from pgassay.report.regimes import regimes_of
@@ -119,7 +118,7 @@ class Findings:
     @cached_property
     def disk(self) -> Capacities:
         """What a disk study measured of the drive; nothing where this study itself chooses the drives."""
-        return disk.recorded(self.run.host, self.study) if self._disk is None else self._disk
+        return drives.recorded(self.run.host, self.study) if self._disk is None else self._disk
 
     @property
     def primary(self) -> Response:
@@ -370,7 +369,7 @@ class Findings:
     @cached_property
     def disk_signs(self) -> tuple[tuple[str, str], ...]:
         """What a disk study found out about its drive, and where; empty for others."""
-        return disk.signs(self.trials, self.seconds)
+        return drives.signs(self.trials, self.seconds)
 
     @cached_property
     def block_s(self) -> float | None:

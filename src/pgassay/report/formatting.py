@@ -118,7 +118,6 @@ def quantities(values: Sequence[float | None], response: Response) -> list[str]:
 
 
 def _in_bytes(value: float, unit_of: float) -> str:
-    """Bytes in the unit that so many bytes have."""
     divisor, step = byte_step(unit_of)
     return f"{number(value / divisor)} {step}" if divisor > 1.0 else number(value)
 

@@ -29,7 +29,7 @@ from pgassay.report import (
     cache,
     curves,
     decide,
-    disk,
+    drives,
     formatting,
     functions,
     likeness,
@@ -309,7 +309,7 @@ def _moved(findings: "Findings", effect: Effect) -> bool:
 def of_curves(findings: "Findings") -> Headline:
     """The headline of a study without comparisons: the best that was measured, how well it is known, what to do."""
     head = f"{place}, " if (place := label(findings)) else ""
-    if capacities := disk.best(findings.trials):
+    if capacities := drives.best(findings.trials):
         first = f"in a second this drive at most {joined([_at_most(*each) for each in capacities.items()])}"
     else:
         peaks = [each for curve in findings.curves if (each := _peak(findings, curve))]
@@ -330,7 +330,6 @@ def _at_most(resource: Resource, found: tuple[float, str]) -> str:
 
 
 def _bytes(value: float) -> str:
-    """A number of bytes as a sentence has it, in the steps of the tables."""
     divisor, step = formatting.byte_step(value)
     return f"{rounded(value / divisor)} {step}"
 

@@ -54,7 +54,6 @@ def _sentence(effect: "Effect", found: BetweenHosts, response: Response) -> str:
 
 
 def _spread(value: float, response: Response) -> str:
-    """A standard deviation in the scale of contrasts."""
     if not isfinite(value):
         return "unknown"
     if response.scale is Scale.RATIO:

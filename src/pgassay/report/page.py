@@ -28,11 +28,10 @@ from markupsafe import Markup, escape
 
 from pgassay.files import Directory
 from pgassay.outgoing import cells, visible
-from pgassay.report import contents, formatting, own_sections, vega
-from pgassay.report.colours import dark_style
+from pgassay.report import contents, formatting, vega
 from pgassay.report.json_values import to_json
 from pgassay.report.section import Block, Figure, Folded, Section, Sentences, Surface, Table, arranged, contained, flat
-from pgassay.report.vega import drawable
+from pgassay.report.vega import dark_style, drawable
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -112,7 +111,7 @@ def chapters(findings: "Findings", *, drawn: bool = True, own: Sequence[Section]
     """
     from altair.utils.schemapi import debug_mode
 
-    own = own or own_sections.kept(findings)
+    own = own or contents.kept_sections(findings)
     with debug_mode(False):  # each part by itself; `specified` checks the whole
         named = {section.name for section in own}
         others = (section for section in contents.sections() if section.name not in named)
@@ -178,7 +177,6 @@ def _without_undrawn(blocks: Iterable[Block], made: Mapping[str, DrawnFigure | s
 
 
 def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
-    """Every figure that there is something for, by name, or the sentence that says as much."""
     from pgassay.report.charts import specified
 
     for block in flat(blocks):

@@ -5,16 +5,12 @@ do so (`analysis.crash_risk`); the confidence sequence decides, since runs end b
 only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
-
-Of the first torn page that did damage a sentence says which bytes are old and which new; a figure shows what recovery
-takes.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import groupby
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -44,8 +40,6 @@ from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
     Block,
     Brief,
-    Drawing,
-    Figure,
     Folded,
     Part,
     Section,
@@ -67,8 +61,8 @@ PRIMARIES = (UNSAFE, "power_cuts", "lost_commit_ms")
 """Primary responses whose verdicts are given here, and not by a comparison of means."""
 _SHOWN = 8
 """Kinds of damage that are listed of each treatment."""
-_RANGES = 4
-"""Ranges of a torn page that a sentence names."""
+
+
 _FLUSH = "drive.flush"
 _SURE = f"{100 * (1 - ALPHA):.0f}"
 DID: Mapping[str, str] = {
@@ -178,12 +172,10 @@ def _share(each: ArmCuts) -> str:
 
 
 def _found(each: ArmCuts) -> str:
-    """What no cut did, as far as it was looked for."""
     return "lost or damaged anything" if each.ledger else "damaged anything (lost commits were not looked for)"
 
 
 def _untried(each: ArmCuts) -> str:
-    """What no cut met, as far as a verdict of safe needs it."""
     *others, last = each.coverage.untried
     return f"not tried {', '.join(others)} or {last}" if others else f"not tried {last}"
 
@@ -231,21 +223,6 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
         for arm in findings.study.arms
         if (mine := found.get(arm.place, []))
     ]
-
-
-def pages(each: ArmCuts) -> str:
-    """What became of pages in flight, and where the first torn one that did damage was torn; empty without any."""
-    met = [cut for cut in each.cuts if cut.page]
-    if not met:
-        return ""
-    torn = [*torn_cuts(each)]
-    torn_of = f"{len(torn):,} of {len(met):,} {plural('page', len(met))}"
-    found = f"; {torn_of} in flight {'was' if len(torn) == 1 else 'were'} torn"
-    damaging = next((cut for _, cut in torn if cut.verdict != SOUND), None)
-    if damaging is None:
-        return found
-    ranges = [f"bytes {span} {holds}" for span, holds in range_rows(damaging)]
-    return f"{found}, one with {joined(ranges[:_RANGES])} ({lsns(damaging)})"
 
 
 def decide(findings: "Findings") -> bool:
@@ -346,74 +323,6 @@ def called(findings: "Findings", each: ArmCuts) -> str:
     return found if "=" in found else each.name or "the server"
 
 
-_RECOVERY = "What recovery takes"
-_SECTOR_BYTES = 512
-_HEIGHT = 220
-_OLD, _NEW, _SAME = "as before the write", "as written", "the same in both"
-
-
-def torn_cuts(each: "ArmCuts") -> Iterator[tuple[int, CutRecord]]:
-    """Cuts that left a page of both the old and the new one, each with its place from 1."""
-    return ((place, cut) for place, cut in enumerate(each.cuts, start=1) if cut.page and cut.page.get("torn"))
-
-
-def lsns(cut: CutRecord) -> str:
-    """Both LSNs of the page in flight, and whose page it is where that is known."""
-    page = cut.page
-    assert page is not None
-    owner = page.get("relation") or page.get("file")
-    whose = f"{owner}, block {page['relation_block']}: " if owner else ""
-    return f"{whose}old LSN {lsn(page['old_lsn'])}, new {lsn(page['new_lsn'])}"
-
-
-def lsn(value: int) -> str:
-    """As PostgreSQL prints it."""
-    return f"{value >> 32:X}/{value & 0xFFFFFFFF:X}"
-
-
-def range_rows(cut: CutRecord) -> Iterator[tuple[str, str]]:
-    """Each range of bytes that holds one thing, with what: the old page, the new one, or what is in both."""
-    page = cut.page
-    assert page is not None
-
-    def holds(sector: int) -> str:
-        arrived, changed = (page[name][sector // 8] >> sector % 8 & 1 for name in ("sectors", "changed"))
-        return _SAME if not changed else _NEW if arrived else _OLD
-
-    for held, sectors in groupby(range(page["bytes"] // _SECTOR_BYTES), holds):
-        mine = [*sectors]
-        yield f"{mine[0] * _SECTOR_BYTES} to {(mine[-1] + 1) * _SECTOR_BYTES - 1}", held
-
-
-def _recovery(arms: "Sequence[ArmCuts]") -> Drawing | None:
-    rows = [
-        {"treatment": each.name, "MB": cut.redo_bytes / 2**20, "s": cut.recovery_ms / 1e3}
-        for each in arms
-        for cut in each.cuts
-        if cut.redo_bytes is not None and cut.recovery_ms is not None
-    ]
-    if len({row["MB"] for row in rows}) < 2:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-
-    names = tuple(each.name for each in arms)
-    dots = charts.chart_of(rows).mark_point(filled=True, size=40, opacity=0.7)
-    return Drawing(
-        _RECOVERY,
-        "A mark is a cut: seconds until connections were accepted, over the WAL from the last checkpoint to the cut. "
-        "max_wal_size and checkpoint_timeout say how far that can be.",
-        dots.encode(
-            x=alt.X("MB:Q", title="WAL replayed, MB"),
-            y=alt.Y("s:Q", title="recovery, s"),
-            color=charts.colour(names),
-            shape=charts.shape(names),
-            tooltip=[charts.tip("treatment:N"), charts.tip("MB:Q"), charts.tip("s:Q")],
-        ).properties(width=charts.WIDTH, height=_HEIGHT),
-    )
-
-
 def _describe(findings: "Findings") -> Iterator[Part]:
     mine = findings.once(arms)
     if not mine:
@@ -442,7 +351,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
         yield replace(table, on=Surface.TERMINAL)
         yield Folded(table.title, (replace(table, title="", on=Surface.PAGE),))
-    yield Folded(_RECOVERY, (Figure("cut-recovery", lambda: _recovery(mine)),))
 
 
 def _figures(each: ArmCuts) -> Sequence[str]:

@@ -32,11 +32,11 @@ from pgassay.analysis.claims import (
     parts_of,
 )
 from pgassay.analysis.compare import cost_effects
+from pgassay.analysis.curves import Estimate
 from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
-from pgassay.analysis.numbers import per_cent
-from pgassay.analysis.scaling import Estimate
+from pgassay.analysis.numbers import per_cent, plural
 from pgassay.analysis.verdicts import Verdict, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, formatting, power_cuts
@@ -198,7 +198,6 @@ def _few(found: Sequence[Own]) -> Sequence[Own]:
 
 
 def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
-    """Each with what tells it from the others in front of its text or its reason."""
     labels = [claims.parts_of(each.place) for each in found]
     common = frozenset[str].intersection(*labels) if labels else frozenset[str]()
     for each in found:
@@ -261,7 +260,6 @@ def blocks(findings: "Findings") -> Iterator[Block]:
 
 
 def _line(row: Published, own: Sequence[tuple[str, Own]]) -> str:
-    """A row with what was measured of it, in one sentence for a terminal."""
     columns = dict.fromkeys(column for column, _ in own)
     label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
     parts = []
@@ -349,7 +347,6 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
 
 
 def _untimed(findings: "Findings", claim: Claim) -> str:
-    """What a claim on times says of a run that counted; empty elsewhere."""
     known = any(trial.responses.get(claim.response) is not None for trial in findings.trials)
     return not_recorded([claim.response]) if findings.counted and not known else ""
 
@@ -427,7 +424,11 @@ def _of_cuts(findings: "Findings", claim: Claim) -> ClaimJudgement:
     if not cut or asked is None:
         return claims.not_testable(claim, "no cut was made" if asked is not None else "the claim states no share")
     worst = max(cut, key=lambda each: (bool(each.damage), bool(each.coverage.untried), each.risk.upper))
-    found = f"{worst.verdict.text}{power_cuts.pages(worst)}"
+    found = worst.verdict.text
+    if in_flight := [cut.page for cut in worst.cuts if cut.page]:
+        torn = sum(bool(page.get("torn")) for page in in_flight)
+        of_them = f"{torn:,} of {len(in_flight):,} {plural('page', len(in_flight))}"
+        found += f"; {of_them} in flight {'was' if torn == 1 else 'were'} torn"
     if not worst.damage and worst.coverage.untried:
         return claims.not_testable(claim, found)
     if not worst.damage and worst.risk.upper > asked:

@@ -13,7 +13,7 @@ from math import isfinite, prod
 
 from pgassay.analysis.factorial import confounded
 from pgassay.analysis.numbers import per_cent
-from pgassay.design.blocks import cautions
+from pgassay.design.schedule import cautions
 from pgassay.record.values import TrialRecord
 from pgassay.report.drives import slowed
 from pgassay.report.trials import grouped, of_regime

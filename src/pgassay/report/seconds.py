@@ -13,12 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.numbers import plural
-from pgassay.analysis.seconds import BATCH_S
-from pgassay.analysis.steadiness import LEAST_BATCHES, UNKNOWN, Steadiness, TrialCourse, courses_of_samples
+from pgassay.analysis.seconds import BATCH_S, LEAST_BATCHES, UNKNOWN, Steadiness, TrialCourse, courses_of_samples
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.report.colours import GREY, PALETTE, SOFT
 from pgassay.report.section import Drawing
+from pgassay.report.vega import GREY, PALETTE, SOFT
 from pgassay.study.responses import Response, Status
 from pgassay.study.work import COUNTED
 

@@ -377,7 +377,6 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
 
 
 def _value(cell: str | Cell) -> str:
-    """A cell's value without the change in brackets behind it."""
     return str(cell).partition(" (")[0]
 
 

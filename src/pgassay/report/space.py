@@ -1,4 +1,4 @@
-"""Space at the end of the windows: database, WAL, every table and every index, a column a treatment; medians.
+"""Space at the end of the windows, a column a treatment, and what would be left of it compressed; medians.
 
 The lab records each relation's bytes as a counter, `relation.table.NAME_bytes` or `relation.index.NAME_bytes`, since no
 study can know their names beforehand. What a codec would leave of tables, indexes and WAL is read from a sample of each

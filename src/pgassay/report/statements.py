@@ -14,14 +14,16 @@ from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.observations import Observation
-from pgassay.record.ask import StatementRecord, statements
-from pgassay.report import formatting, measurements
+from pgassay.record.ask import StatementRecord, mean_latencies_us, statements
+from pgassay.report import formatting
 from pgassay.report.answer import Headline
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Code, Folded, Part, Section, Sentences, Table, Values
 from pgassay.report.trials import grouped
+from pgassay.study.drives import dilation
 from pgassay.study.levels import Place
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Status
+from pgassay.study.work import COUNTED
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -80,17 +82,17 @@ class Statements:
 def of_run(findings: "Findings") -> Statements:
     """All of a run; nothing where its load is one script, or where the scripts differ between the trials."""
     tried = {each.script: each for each in statements(findings.run)}
-    scripts, kept = _scripts(findings), findings.once(measurements.latencies_of)
-    places = [arm.place for arm in findings.study.arms]
+    scripts, places = _scripts(findings), [arm.place for arm in findings.study.arms]
     compared = sum(place.treatment != findings.baseline for place in places)
+    # Where instructions were counted all times are long. A drive's clock may be slower than ours.
+    timed = [each for each in findings.trials if each.status is Status.VALID and COUNTED not in each.regime]
+    kept = [(trial, mean_latencies_us(findings.run, trial.number)) for trial in timed]
     known: list[StatementEffect] = []
     for number, script in enumerate(scripts if len(scripts) > 1 and compared else ()):
         seen = [
-            Observation(trial.block, *trial.place, mean_us / 1e3)
-            for trial in findings.trials
-            if trial.number in kept
-            and (mine := kept[trial.number].scripts.get(number)) is not None
-            and (mean_us := mine.mean_us) is not None
+            Observation(trial.block, *trial.place, means_us[number] / 1e3 / dilation(trial.levels))
+            for trial, means_us in kept
+            if number in means_us
         ]
         effects = compare(
             seen,

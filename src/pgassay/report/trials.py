@@ -13,7 +13,7 @@ from math import inf
 from statistics import median
 from typing import TYPE_CHECKING, TypeVar
 
-from pgassay.analysis.steadiness import Steadiness, TrialCourse
+from pgassay.analysis.seconds import Steadiness, TrialCourse
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.seconds import has_seconds

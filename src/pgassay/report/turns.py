@@ -6,7 +6,7 @@ From the slices that trials keep (docs/record.md); a run whose servers had the m
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pgassay.analysis.alternation import Turns, Washout, block_values, turns_of, washout
 from pgassay.analysis.numbers import rounded
@@ -14,19 +14,12 @@ from pgassay.errors import PgassayError
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
-from pgassay.report.colours import GREY, PALETTE
-from pgassay.report.section import Brief, Drawing, Figure, Part, Section, Sentences, Table, Values
+from pgassay.report.section import Brief, Part, Section, Sentences, Table, Values
 from pgassay.report.trials import grouped
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
-
-PANELS_MAX = 3
-"""Blocks that are drawn, the last ones."""
-LEFT_OUT = "left out"
-_HEIGHT = 80
-_LINE_PX = 4
 
 
 @dataclass(frozen=True)
@@ -135,7 +128,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Brief(brief)
     yield Sentences(tuple(sentence for place in places for sentence in _sentences(place, len(places) > 1)))
     yield Sentences(tuple(lengthened(findings.trials)))
-    yield Figure("slices", lambda: _drawing(findings))
     yield from (_sources(place, turns, len(places) > 1) for place, turns in known)
 
 
@@ -207,66 +199,6 @@ def _sources(place: TurnsAt, turns: Turns, named: bool) -> Table:
         ),
         whole=True,
     )
-
-
-def _drawing(findings: "Findings") -> Drawing | None:
-    """Every slice as a line from its beginning to its end, a panel a block, in its treatment's colour."""
-    rows = rows_of(findings)
-    if not rows:
-        return None
-    import altair as alt
-
-    from pgassay.report import charts
-
-    treatments = tuple(each.name for each in findings.study.treatments)
-    panels = tuple(dict.fromkeys(str(row["panel"]) for row in rows))
-    left_out = any(row["shown"] == LEFT_OUT for row in rows)
-    names = [*treatments, *([LEFT_OUT] if left_out else [])]
-    shades = [*(PALETTE[place % len(PALETTE)] for place in range(len(treatments))), *([GREY] if left_out else [])]
-    x = alt.X("from:Q", title="seconds since the block's first slice", axis=alt.Axis(grid=False, format="~g"))
-    y = alt.Y("value:Q", title="tps", axis=alt.Axis(tickCount=4), scale=alt.Scale(zero=False))
-    colour = alt.Color(
-        "shown:N",
-        scale=alt.Scale(domain=names, range=shades),
-        sort=names,
-        legend=charts.legend_of(names, "treatment"),
-    )
-    tips = [charts.tip(each) for each in ("treatment:N", "block:Q", "round:Q", "value:Q", "why:N")]
-    line = alt.Chart().mark_rule(strokeWidth=_LINE_PX).encode(x=x, x2="to:Q", y=y, color=colour, tooltip=tips)
-    blocks = len({(each.trial.block, each.trial.condition) for each in findings.once(slices_of).played})
-    last = f" The last {len(panels)} of {blocks} blocks." if blocks > len(panels) else ""
-    return Drawing(
-        f"Speed over time, slice by slice{charts.by(treatments)}",
-        "A line is a slice, from its beginning until its last transaction had ended; its height is its speed, with the"
-        f" time for writing back what it left dirty. What moves all colours alike is the machine.{last}",
-        charts.layered([line], rows, _HEIGHT, "panel", panels),
-    )
-
-
-def rows_of(findings: "Findings") -> list[dict[str, Any]]:
-    """A row for each slice of the last blocks: its treatment, when it began and ended in the block (s), its tps."""
-    blocks = grouped(
-        findings.once(slices_of).played, lambda each: (each.trial.block, each.trial.attempt, each.trial.place.cell.name)
-    )
-    rows: list[dict[str, Any]] = []
-    for (block, _, place), mine in list(blocks.items())[-PANELS_MAX:]:
-        origin_ns = min(one.opened_ns for each in mine for one in each.slices)
-        rows += [
-            {
-                "panel": f"block {block}" + (f", {place}" if place else ""),
-                "treatment": each.trial.treatment,
-                "shown": LEFT_OUT if one.discarded else each.trial.treatment,
-                "block": block,
-                "round": one.round,
-                "from": round((one.opened_ns - origin_ns) / 1e9, 3),
-                "to": round((one.drained_ns - origin_ns) / 1e9, 3),
-                "value": round(one.tps, 1),
-                "why": one.discarded,
-            }
-            for each in mine
-            for one in each.slices
-        ]
-    return rows
 
 
 def _values(place: TurnsAt) -> dict[str, object]:

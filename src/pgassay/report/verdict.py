@@ -103,7 +103,6 @@ def _comparisons(findings: "Findings") -> Iterator[Block]:
 
 
 def _basis(findings: "Findings") -> Iterator[str]:
-    """How effects and their intervals were computed, in the words of a note."""
     study = findings.study
     for judged in findings.verdicts[:1]:
         effect = judged.effect
@@ -193,7 +192,6 @@ def _family(findings: "Findings") -> Iterator[str]:
 
 
 def _level(effects: Sequence[Effect]) -> str:
-    """What the intervals of a family hold for."""
     first, count = effects[0], effects[0].comparisons
     together = f"for all their {count} comparisons together" if count > 1 else "for each comparison by itself"
     return f"{per_cent(first.level)} intervals {together}"

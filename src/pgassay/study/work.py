@@ -21,7 +21,6 @@ class Work:
 
     `regime` stands where a load without checkpoints would be called a burst, `equality` says what was equal between
     treatments, `warmed` what the load itself does to the caches before its window; all empty for transactions.
-    `server_writes` and `device_writes` tell which rungs the write ladder has.
     """
 
     name: str
@@ -29,8 +28,6 @@ class Work:
     regime: str = ""
     equality: str = ""
     warmed: str = ""
-    server_writes: bool = True
-    device_writes: bool = True
 
     def titled(self, response: Response) -> str:
         """A response's title; that of a cost names this work, where the probe that declared it wrote "transaction"."""
@@ -47,7 +44,6 @@ IO = Work(
     "an I/O",
     regime=_NO_CHECKPOINTS,
     equality="costs of an I/O are compared at equal time",
-    server_writes=False,
 )
 QUERY = Work(
     "query",
@@ -56,8 +52,6 @@ QUERY = Work(
     equality="costs are compared at equal work, the same probes and one scan in every trial, and are means over all of "
     "these queries",
     warmed="then pg_prewarm of the table and its index, and index probes for the length of the warm-up",
-    server_writes=False,
-    device_writes=False,
 )
 _OF_DRIVERS = {"fio": IO, "cacheprobe": QUERY}
 """For records of earlier versions, which keep the driver's name alone."""
