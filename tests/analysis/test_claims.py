@@ -137,6 +137,16 @@ def test_levels_that_a_study_holds_are_no_part_of_its_labels() -> None:
     assert found is not None
 
 
+def test_a_treatment_under_a_name_is_found_by_its_levels() -> None:
+    """Claims of a study with names of its own were said to have no valid trial."""
+    study = parse_recorded("named", {**CROSSED, "study": {"format": 1, "called": ["a", "b", "c", "d"]}})
+    ours = {"table.fillfactor": "75", "drive.data": "csd"}
+    assert needed_parts({**ours, "load.threads": "4"}, study) == {"d", "load.threads=4"}
+    assert needed_parts({"load.threads": "4"}, study) == {"load.threads=4"}
+    assert needed_parts({"drive.data": "csd"}, study) == {"drive.data=csd"}, "of two treatments: neither is meant"
+    assert treatment_of(ours, study) == "d"
+
+
 def test_the_treatment_of_levels_is_found_in_any_order() -> None:
     study = parse_recorded("crossed", CROSSED)
     levels = {"drive.data": "csd", "table.fillfactor": "100", "drive.timing": "off"}

@@ -57,7 +57,9 @@ def test_each_is_run_by_a_slow_test() -> None:
 def test_every_testable_claim_meets_an_arm_of_some_size(name: str) -> None:
     """A level misspelt in a claim would leave it untestable for ever, without a word; --set gives levels of others."""
     sizes = [study_of(name, size) for size in ("", *SIZES)]
-    known = [set(arm.name.split(", ")) for study in sizes for arm in study.arms]
+    known = [
+        {f"{factor}={level.typed}" for factor, level in arm.levels.items()} for study in sizes for arm in study.arms
+    ]
     varied = {factor for study in sizes for arm in study.arms for factor in arm.levels}
     for claim in sizes[0].claims:
         for levels in (claim.treatment, claim.against, *claim.than):

@@ -203,8 +203,15 @@ def _levels_there(study: Study, name: str) -> list[str]:
 
 
 def needed_parts(levels: Mapping[str, str], study: Study) -> frozenset[str]:
-    """The parts that a label of this study has to have for these levels: what is held throughout no label names."""
-    return label_parts(levels) - _held(study)
+    """The parts that a label of this study has to have for these levels: what is held throughout no label names.
+
+    Where the study has names for its treatments, a label has the name of the one that these levels leave.
+    """
+    parts = label_parts(levels) - _held(study)
+    varied = {name for each in study.treatments for name in each.levels}
+    treated = parts & label_parts({name: typed for name, typed in levels.items() if name in varied})
+    names = [each.called for each in study.treatments if treated <= label_parts(_typed(each.levels))]
+    return (parts - treated) | {names[0]} if treated and len(names) == 1 and names[0] else parts
 
 
 def missing_levels(claim: Claim, study: Study) -> tuple[str, ...]:
@@ -220,7 +227,7 @@ def missing_levels(claim: Claim, study: Study) -> tuple[str, ...]:
 
 def treatment_of(levels: Mapping[str, str], study: Study) -> str | None:
     """The name of the treatment of just these levels, however ordered, and of what is held; None if there is none."""
-    asked = needed_parts(levels, study)
+    asked = label_parts(levels) - _held(study)
     return next((each.name for each in study.treatments if label_parts(_typed(each.levels)) == asked), None)
 
 
