@@ -33,7 +33,7 @@ def logs(cell: Cell, studies: int, effects: Floats, rng: np.random.Generator) ->
     if cell.situation == "drift":
         order = rng.random(shape).argsort(axis=2)
         mirrored = order[:, : cell.blocks - cell.blocks % 2 : 2]
-        order[:, 1::2] = cell.treatments - 1 - mirrored  # as `design.blocks.order` does
+        order[:, 1::2] = cell.treatments - 1 - mirrored  # as `design.schedule.order` does
         position = (np.arange(cell.blocks)[:, None] * cell.treatments + order) / (cell.blocks * cell.treatments)
         values += log(1.0 - DRIFT) * position
     elif cell.situation == "blocks":

@@ -32,7 +32,7 @@ HELPS: Mapping[str, Mapping[str, str]] = json.loads(
     (Path(__file__).parents[1] / "samples" / "nvme_help.json").read_text(encoding="utf-8")
 )
 """What nvme-cli of each version lists as the options of each command (built from its source, run without a drive;
-but for 2.3, those of identify, `fdp`, `sfx query-cap` were read in its source)."""
+but for 2.3, those of identify and `sfx query-cap` were read in its source)."""
 
 
 def standard(units: int) -> str:

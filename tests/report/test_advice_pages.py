@@ -28,7 +28,7 @@ const said = part.querySelector("p, li");
 return [part.className, said.textContent.trim(), said.getBoundingClientRect().bottom];
 """
 DRAWN = """
-const own = ["screened-settings", "slices", "front-points"].map((name) => document.getElementById(name));
+const own = ["screened-settings", "front-points"].map((name) => document.getElementById(name));
 return own.filter((each) => each).map((each) => [each.id, each.querySelector("svg") !== null]);
 """
 

@@ -1,4 +1,4 @@
-"""What the cache study adds to a report: recovery, recommendation, residency, box plots, claims, the published CSV."""
+"""What the cache study adds to a report: recovery, recommendation, residency, box plots and claims."""
 
 import pytest
 from hypothesis import given

@@ -60,7 +60,7 @@ COMMANDS: Mapping[str, str] = {
     **{name: summary for group in LISTED.values() for name, summary in group.items()},
     "completion": "print a script that completes commands, studies and runs in your shell",
 }
-"""All commands; those that are typed once, for a shell or a package, are not listed."""
+"""All commands; one that is typed once, for a shell, is not listed."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

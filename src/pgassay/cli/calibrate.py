@@ -131,8 +131,9 @@ def _conduct(path: Path, options: "BenchOptions", opened: "Opened | None", *, as
                 _keep(replace(CalibrationFindings(Run.open(path)).calibration(setting), pending=WAYS), path)
         take_turns(path, options, quiet=as_json)
     except KeyboardInterrupt:
-        print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
-        print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
+        if path.exists():
+            print(f"pgassay: interrupted; continue with: pgassay resume {path}", file=sys.stderr)
+            print(f"pgassay: what was measured so far: pgassay calibrate --show {path}", file=sys.stderr)
         return INTERRUPTED
     discard_clusters(options)
     _show(path, as_json=as_json)

@@ -4,7 +4,7 @@ What the machine does in the meantime (another guest, a hot core, a full page ca
 benchmarking (Bulej et al., ICPE 2020), but in turns, so that the arms do not contend with each other. The other servers
 are stopped by SIGSTOP meanwhile. What a server leaves dirty is written back before the next one's turn, once for each
 second that it has played, and charged to it; what it does before its slice (`design.lead_in`) is not measured. A round
-holds one slice of each arm, rounds come in mirrored pairs (`design.blocks.turns`). Slices are never the unit of
+holds one slice of each arm, rounds come in mirrored pairs (`design.schedule.turns`). Slices are never the unit of
 inference: each arm of a block yields one trial, as a trial that had the machine to itself.
 """
 

@@ -234,7 +234,8 @@ def begin(
     if written.left_out:
         remarks["host_factors"] = host_factors_left_out(written.left_out)
     facts["remarks"] = remarks
-    facts["capacities"] = dict(capacities or {})
+    if capacities:
+        facts["capacities"] = dict(capacities)
     facts[known.DISK_FACT] = known_disk(mount)
     facts |= fleet or {}
     return RunDirectory.create(path, header, recorded_study(study, written.document), facts, more_files=more_files)

@@ -456,9 +456,10 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             try:
                 for relation in (TABLE, INDEX):
                     server.query("SELECT pg_prewarm(%s::regclass)", [relation])
-                problems = self._phase(server, Phase("warmup", seconds=options.duration_s), output).problems
             except QueryError as error:
                 problems = {"not_prewarmed": error.message}
+            else:
+                problems = self._phase(server, Phase("warmup", seconds=options.duration_s), output).problems
         else:
             found, problems = self._protocol(server, output)
         return LoadResult(

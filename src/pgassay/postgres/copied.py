@@ -7,7 +7,7 @@ configuration or rows of the catalog, so both are replaced before a server of ou
 single-user mode: no background process, no client, and it needs no role whose name we would have to know (manual,
 "postgres", single-user mode). The source's roles and their grants stay, but pg_hba.conf lets nobody in but our own.
 
-What is read of it: A copy is usable if its server was shut
+A copy is usable if its server was shut
 down, or if it is a base backup: `backup_label` says where recovery begins, and the WAL from there on has come along
 (manual, "Continuous Archiving"). A copy of a running server without a label may hold pages of different moments, which
 no recovery would mend, so it is refused. pg_controldata says whose it is, with which options that are compiled in, and

@@ -1,6 +1,6 @@
 """The house style of figures: sizes, axes, labels, legends, and the forms of chart that several sections draw.
 
-Every figure works without colour (the palette is in `colours`). Nothing is cut, and nothing is said twice. Altair
+Every figure works without colour (the palette is in `vega`). Nothing is cut, and nothing is said twice. Altair
 takes a second to import, so sections import this module only to draw.
 
 A forest has effects below each other, each with its interval, around the line of no difference. Label, bar and number

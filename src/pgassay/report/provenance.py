@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEPTH_MAX = 6
 
-_MOMENTARY = {"load", "pairing", "remarks", "started", "imported", "disk_capacities", "builds", "golden"}
+_MOMENTARY = {"load", "pairing", "remarks", "started", "imported", "capacities", "disk_capacities", "builds", "golden"}
 _MOMENTARY_FACTS = {
     "mhz", "free_bytes", "available_bytes", "swap_free_bytes", "average", "uptime_s", "dirty_bytes", "nr_hugepages",
 }  # fmt: skip
