@@ -1,5 +1,6 @@
 """`pgassay calibrate` on a real server with tiny settings, and the plan of a study that follows it."""
 
+import argparse
 import json
 from pathlib import Path
 
@@ -104,6 +105,29 @@ def test_ways_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch
     calibrate.take_turns(path, OPTIONS, quiet=True)
     assert played == [*WAYS, WAYS[1]]
     assert kept(path).pending == ()
+
+
+def test_an_interrupted_calibration_names_the_run_that_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
+    path = begun(tmp_path / "run")
+    assert calibrate.go_on(argparse.Namespace(run=path, json=True), OPTIONS) == 130
+    assert f"pgassay resume {path}" in capsys.readouterr().err
+
+
+def test_an_interruption_before_there_is_a_run_names_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(options: BenchOptions) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pgassay.lab.calibration.CalibrationBench", refused)
+    assert main(["calibrate", "--out", str(tmp_path / "run")]) == 130
+    assert "resume" not in capsys.readouterr().err
 
 
 @pytest.mark.system
