@@ -76,6 +76,10 @@ def test_it_is_a_job_with_a_volume_that_it_goes_on_with_and_no_secret_in_it(jour
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        (("--server", "host=x", "--i-own", "--init", "dump.bin"), 'dump.bin" is no text, and a ConfigMap takes text'),
+        (("--server", "host=x", "--i-own", "--init", "large.sql"), "of more than 1 MiB along: large.sql"),
+        (("--server", "host=x", "--i-own", "-f", "a b.sql"), 'a b.sql" along'),
+        (("--server", "host=x", "--i-own", "-fa.sql"), "what no word of the command names: "),
         ((), "--manifest is about the server of --server"),
         (("--server", "host=x"), "--manifest is about the server of --server"),
         (("--server", "host=x password=y", "--i-own"), "--server holds a password"),
@@ -84,9 +88,58 @@ def test_it_is_a_job_with_a_volume_that_it_goes_on_with_and_no_secret_in_it(jour
     ],
 )
 def test_what_cannot_run_there_is_refused(journey: Place, more: tuple[str, ...], said: str) -> None:
+    (journey.path / "dump.bin").write_bytes(b"PGDMP\x01\x0f\xff")
+    (journey.path / "large.sql").write_text("SELECT 1;\n" * 110_000)
+    for name in ("a b.sql", "a.sql"):
+        (journey.path / name).write_text("SELECT 1;\n")
     done = journey.pgassay(*LEVELS, *more, "--manifest")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_files_are_taken_along_however_words_name_them(journey: Place) -> None:
+    for name in ("a.sql", "b.sql", "init.sql"):
+        (journey.path / name).write_text(f"SELECT '{name}';\n")
+    more = ("--server", "host=x", "--i-own", "--init=init.sql", "--set", f"load.script=a.sql@3,{journey.path}/b.sql")
+    found = objects_of(printed(journey, *LEVELS, *more))
+    assert sorted(found["ConfigMap"]["data"]) == ["a.sql", "b.sql", "init.sql"]
+    (container,) = found["Job"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"][-3:] == ["--init=/study/init.sql", "--set", "load.script=/study/a.sql@3,/study/b.sql"]
+
+
+def test_files_that_only_a_study_file_names_are_refused(journey: Place) -> None:
+    """Its text is taken as it is, so they have to be named by words that win."""
+    (journey.path / "a.sql").write_text("SELECT 1;\n")
+    study = journey.path / "mine.toml"
+    study.write_text(
+        '[study]\nformat = 1\ntitle = "Mine"\nquestion = "Which?"\n[factors]\n"server.work_mem" = ["4MB", "64MB"]\n'
+        '[load]\ndriver = "pgbench"\nscale = "1"\nclients = "1"\nduration = "1s"\nscript = "a.sql"\n'
+        '[responses]\nprimary = "tps"\n[design]\nresolution = "5%"\nblocks = { min = 1, max = 2 }\n'
+    )
+    more = ("--server", "host=x", "--i-own")
+    done = journey.pgassay("run", "mine.toml", *more, "--manifest")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"what no word of the command names: {journey.path / 'a.sql'}" in done.stderr
+    found = objects_of(printed(journey, "run", "mine.toml", "--set", "load.script=a.sql", *more))
+    assert found["ConfigMap"]["data"] == {"a.sql": "SELECT 1;\n", "mine.toml": study.read_text()}
+
+
+def test_another_question_has_another_volume_and_the_same_one_goes_on(journey: Place) -> None:
+    def place_of(*words: str) -> tuple[str, str]:
+        found = objects_of(printed(journey, *words, "--i-own", "--trust", "-f", "a.sql"))
+        (container,) = found["Job"]["spec"]["template"]["spec"]["containers"]
+        assert '"$0" --i-own --trust;' in container["command"][2]
+        return found["Job"]["metadata"]["name"], container["command"][3]
+
+    script = journey.path / "a.sql"
+    script.write_text("SELECT 1;\n")
+    first = place_of(*LEVELS, "--server", "host=x")
+    assert place_of(*LEVELS, "--server", "host=x") == first
+    others = [place_of(*LEVELS, "work_mem=1GB", "--server", "host=x"), place_of(*LEVELS, "--server", "host=y")]
+    script.write_text("SELECT 2;\n")
+    others.append(place_of(*LEVELS, "--server", "host=x"))
+    for kind in range(2):
+        assert len({each[kind] for each in (first, *others)}) == 4
 
 
 @pytest.mark.slow

@@ -7,40 +7,47 @@ Secret are, so that is copied.
 """
 
 import argparse
+import hashlib
 import json
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pgassay import __version__
 from pgassay.cli.parser import excluded
 from pgassay.errors import UsageError
 from pgassay.postgres.attached.attachment import require_no_secret
 
+if TYPE_CHECKING:
+    from pgassay.study.model import Study
+
 SECRET = "pgassay-server"
 _DSN = "DSN"
 _SCRIPT = (
     "test ! -e /secret/pgpass || install -m 600 /secret/pgpass /private/pgpass;"
-    ' if test -e "$0"; then exec pgassay resume "$0" --i-own; fi; exec pgassay "$@" --out "$0"'
+    ' if test -e "$0"; then exec pgassay resume "$0" --i-own%s; fi; exec pgassay "$@" --out "$0"'
 )
 """`$0` is the run's directory."""
 _HERE = (
     "client", "data_dir", "dry_run", "live", "on", "pg_bindir", "restart_command", "snapshots_in",
 )  # fmt: skip
 """Options about this machine, or with programs that the image lacks."""
-_NAME_LETTERS = 50
+_NAME_LETTERS, _DIGEST_LETTERS = 50, 8
+_TEXT_BYTES = 2**20
+"""What a ConfigMap takes (Kubernetes, "ConfigMaps")."""
 _END_S = 300
 """A pod that is to go puts the server back meanwhile."""
 
 
 def manifest(
-    name: str, servers: Mapping[str, Sequence[str]], arguments: argparse.Namespace, words: Sequence[str]
+    study: "Study", servers: Mapping[str, Sequence[str]], arguments: argparse.Namespace, words: Sequence[str]
 ) -> str:
     """What `kubectl apply -f -` takes, for the command with these words, on these servers ("" names one alone).
 
+    Another question has another name, and so another volume: in the same one it would go on with the first one's run.
     Raises `UsageError` for what cannot run there.
     """
     if not servers or "" not in arguments.i_own:
@@ -51,14 +58,18 @@ def manifest(
     for option in _HERE:
         if getattr(arguments, option, None):
             raise excluded("--manifest", f"--{option.replace('_', '-')}")
-    label = re.sub(r"[^a-z0-9]+", "-", f"pgassay-{name}".lower())[:_NAME_LETTERS].strip("-")
-    files = _files(arguments)
     for dsn in chain.from_iterable(servers.values()):
         require_no_secret(dsn)
     variables = {each: f"{_DSN}_{each}" if each else _DSN for each in servers}
     keys = {each: f"dsn-{each}" if each else "dsn" for each in servers}
     given = [f"--server={f'{each}=' if each else ''}$({variables[each]})" for each in servers]
-    command, *rest = _kept(words, {word: f"/study/{word.rpartition('/')[2]}" for word in files})
+    files = _files(study, getattr(arguments, "origin", None))
+    texts = {path.name: _text(path) for path in files}
+    command, *rest = _kept(words, files)
+    asked = json.dumps([servers, arguments.out and arguments.out.name, command, rest, texts])
+    digest = hashlib.sha256(asked.encode()).hexdigest()[:_DIGEST_LETTERS]
+    folder = f"/runs/{arguments.out.name if arguments.out else f'{study.name}-{digest}'}"
+    label = re.sub(r"[^a-z0-9]+", "-", f"pgassay-{study.name}".lower())[:_NAME_LETTERS].strip("-") + f"-{digest}"
     mounts = {"runs": "/runs", "secret": "/secret", "private": "/private", **({"study": "/study"} if files else {})}
     volumes: dict[str, dict[str, Any]] = {
         "runs": {"persistentVolumeClaim": {"claimName": label}},
@@ -76,7 +87,7 @@ def manifest(
     container = {
         "name": "pgassay",
         "image": f"pgassay:{__version__}",
-        "command": ["sh", "-c", _SCRIPT, f"/runs/{arguments.out.name if arguments.out else name}"],
+        "command": ["sh", "-c", _SCRIPT % (" --trust" if arguments.trust else ""), folder],
         "args": [command, *given, *rest],
         "env": [{"name": each, **value} for each, value in environment.items()],
         "resources": {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
@@ -90,7 +101,6 @@ def manifest(
         "volumes": [{"name": each, **source} for each, source in volumes.items()],
     }
     claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
-    texts = {file.name: file.read_text(encoding="utf-8") for file in files.values()}
     objects: list[dict[str, Any]] = [
         _object("v1", "PersistentVolumeClaim", label, spec=claim),
         *([_object("v1", "ConfigMap", label, data=texts)] if texts else []),
@@ -111,29 +121,58 @@ def _object(version: str, kind: str, name: str, **more: object) -> dict[str, Any
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, **more}
 
 
-def _files(arguments: argparse.Namespace) -> dict[str, Path]:
-    """The user's files that the command names, by the words that name them."""
-    found = {}
-    for option in ("study", "load_script", "load_init"):
-        word = getattr(arguments, option, None) or ""
-        file = Path(word.partition("@")[0])
-        if file.is_file():
-            found[word] = file
-    if len({file.name for file in found.values()}) < len(found):
+def _files(study: "Study", origin: Path | None) -> list[Path]:
+    """The user's files that the command names, and those that its study does."""
+    from pgassay.lab.arms import bind
+    from pgassay.lab.catalogue import every_factor
+    from pgassay.lab.named_files import paths_of
+
+    catalogue = every_factor()
+    bounds = (bound for arm in study.arms for bound in bind(study, arm, catalogue))
+    named = {path for each in bounds for path in paths_of(each.factor, each.name, each.level)}
+    found = sorted(named | ({origin.absolute()} if origin else set()))
+    for path in found:
+        if not path.is_file() or not re.fullmatch(r"[-._a-zA-Z0-9]+", path.name):
+            raise UsageError(
+                f'--manifest cannot take "{path}" along',
+                "a ConfigMap takes files that are there, named by ASCII letters, digits, hyphens, dots and underscores",
+            )
+    if len({path.name for path in found}) < len(found):
         raise UsageError("--manifest takes files of different names", "rename one")
+    if sum(path.stat().st_size for path in found) > _TEXT_BYTES:
+        raise UsageError(
+            f"--manifest cannot take files of more than 1 MiB along: {', '.join(path.name for path in found)}",
+            "have large data in a database there, and copy that: --set init.copy_database=NAME",
+        )
     return found
 
 
-def _kept(words: Sequence[str], replaced: dict[str, str]) -> Iterator[str]:
-    """The command's words but those that are given otherwise there."""
-    rest = iter(words)
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f'"{path}" is no text, and a ConfigMap takes text', "pg_dump without -F writes one") from None
+
+
+def _kept(words: Sequence[str], files: Iterable[Path]) -> list[str]:
+    """The command's words but those that are given otherwise there; files are named by where they are there."""
+    kept, unnamed, rest = [], set(files), iter(words)
+    there = {path: f"/study/{path.name}" for path in unnamed}
     for word in rest:
         option = word.partition("=")[0]
         if option in ("--server", "--out"):
             if option == word:
                 next(rest)
         elif word != "--manifest":
-            yield replaced.get(word, word).replace("$(", "$$(")
+            parts = re.split("([=,@])", word)
+            unnamed -= {Path(part).absolute() for part in parts}
+            kept.append("".join(there.get(Path(part).absolute(), part) for part in parts).replace("$(", "$$("))
+    if unnamed:
+        raise UsageError(
+            f"--manifest cannot take along what no word of the command names: {', '.join(sorted(map(str, unnamed)))}",
+            "name it there: --set load.script=FILE, or --set load.init=FILE",
+        )
+    return kept
 
 
 def _yaml(value: dict[str, Any] | list[Any], indent: str = "") -> Iterator[str]:

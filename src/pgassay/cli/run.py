@@ -239,7 +239,7 @@ def run_document(
     if arguments.manifest:
         from pgassay.cli._manifest import manifest
 
-        print(manifest(written.study.name, servers_of(arguments.server), arguments, sys.argv[1:]))
+        print(manifest(written.study, servers_of(arguments.server), arguments, sys.argv[1:]))
         return SUCCESS
     options = bench_options(arguments)
     options = options if files is None else replace(options, files=files)

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -9,6 +10,8 @@ from pgassay.interfaces.errors import BenchError, QueryError
 from pgassay.interfaces.places import Endpoint, Version
 from pgassay.postgres.attached.changes import MARK, PREFIX, AttachedLedger, Debt, ServerChanges, ledgers
 from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.restarts import RestartCommand
+from pgassay.postgres.attached.server import AttachedServer
 from tests.fakes.staging import FakeStaging, Killed
 
 ENDPOINT = Endpoint(Path("/run/staging"), 5432, "postgres", "dba", more=(("sslmode", "prefer"),))
@@ -163,6 +166,72 @@ def test_a_failover_ends_a_run_by_name_and_what_is_there_is_put_back(tmp_path: P
     done = made.give_back()
     assert "nothing of max_wal_size, which the primary before the failover may have still" in done
     assert set(server.databases) == {"postgres", "app"}
+
+
+@pytest.mark.parametrize("its_own", [{}, {"max_wal_size": "3GB"}])
+def test_a_new_primary_keeps_what_it_has(tmp_path: Path, its_own: dict[str, str]) -> None:
+    """A trial that ends after the failover, and what is put back then, change none of its settings."""
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.set_system({"max_wal_size": "9GB", "checkpoint_timeout": "30s"})
+    server.timeline, server.file = 2, dict(its_own)
+    with pytest.raises(BenchError, match=r"has failed over: it is on timeline 2 now"):
+        made.set_system({})
+    assert server.file == its_own
+    done = made.give_back()
+    assert server.file == its_own
+    assert sorted(done) == [
+        f"nothing of {name}, which the primary before the failover may have still"
+        for name in ("checkpoint_timeout", "max_wal_size")
+    ]
+
+
+def test_a_new_primary_gives_up_what_it_has_copied_of_ours(tmp_path: Path) -> None:
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made.set_system({"max_wal_size": "9GB", "checkpoint_timeout": "30s"})
+    server.timeline = 2
+    made.give_back()
+    assert server.file == {"checkpoint_timeout": "10min"}
+
+
+def test_a_new_primary_is_not_restarted(tmp_path: Path) -> None:
+    """Whatever waits for a restart there: the fake knows no statement that would ask for it."""
+    server = FakeStaging()
+    made = changes(server, tmp_path)
+    made._ledger.restart = RestartCommand(("false",), 1.0)
+    made.set_system({"max_wal_size": "9GB"})
+    server.timeline, server.file = 2, {}
+    assert made._settings_back(made._require_system()) == [
+        "nothing of max_wal_size, which the primary before the failover may have still"
+    ]
+
+
+def test_waiting_for_a_failover_ends_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A host that is gone answers nothing: each try takes as long as libpq waits for a connection."""
+    made = changes(FakeStaging(), tmp_path)
+    now_s, tries = 0.0, 0
+
+    def unreachable(sql: str, parameters: object = ()) -> list[tuple[object, ...]]:
+        nonlocal now_s, tries
+        now_s, tries = now_s + 25.0, tries + 1
+        raise QueryError("could not connect to the server: timeout expired")
+
+    monkeypatch.setattr(made._sql, "query", unreachable)
+    monkeypatch.setattr("pgassay.postgres.attached.changes.time", SimpleNamespace(monotonic=lambda: now_s))
+    made.outlive_failover()
+    assert tries == 3
+
+
+def test_only_the_first_look_at_a_lost_server_waits_for_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = changes(FakeStaging(), tmp_path)
+    waits: list[None] = []
+    monkeypatch.setattr(made, "outlive_failover", lambda: waits.append(None))
+    lost = AttachedServer(replace(ENDPOINT, socket_directory=tmp_path / "gone"), FACTS, made)
+    assert [lost.alive(), lost.alive()] == [False, False]
+    assert len(waits) == 1
 
 
 def test_a_primary_that_has_become_a_standby_gets_its_settings_back(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pgassay.postgres.attached.attachment import attach
 from pgassay.postgres.attached.clients import Client, Companions
 from pgassay.postgres.attached.facts import NO_PROCESS
 from pgassay.postgres.attached.scopes import Scope
-from pgassay.postgres.attached.server import AttachedInstallation, Databases
+from pgassay.postgres.attached.server import AttachedInstallation, AttachedServer, Databases
 from pgassay.postgres.attached.watch import Watch
 from pgassay.postgres.server import Session
 from pgassay.testing import real
@@ -223,6 +223,21 @@ def test_another_server_at_the_same_address_is_left_alone(server: Staging, tmp_p
     done, failed = attachment.repair(tmp_path)
     assert (len(done), failed) == (1, ())
     assert server.query("SELECT 1 FROM pg_database WHERE datname LIKE 'pgassay%'") == []
+
+
+def test_a_database_with_another_time_zone_is_reached_on_the_same_server(server: Staging, tmp_path: Path) -> None:
+    """The moment that the server started is told in the session's zone and style, if it is told as a timestamp."""
+    made = attach(server.dsn(), tmp_path, Missing(), {})
+    try:
+        name = made.changes.new_name()
+        made.changes.create_database(name)
+        made.changes.set_of_database(name, {"TimeZone": "Asia/Kathmandu", "DateStyle": "German"})
+        other = AttachedServer(replace(made.endpoint, database=name), made.facts, made.changes)
+        made.changes.require_direct(other)
+        assert other.query("SHOW TimeZone") == [("Asia/Kathmandu",)]
+        other.stop()
+    finally:
+        made.close()
 
 
 def test_a_dead_server_stays_owed(server: Staging, tmp_path: Path) -> None:

@@ -70,7 +70,8 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
             _require_one_host(found.get_parameters())  # also of a service, and of variables
             if connection.execute("SELECT pg_backend_pid()").fetchone() != (found.backend_pid,):
                 raise UsageError(
-                    f"{called} is reached through a pooler, which hands sessions over, and settings with them",
+                    f"{called} is reached through a pooler, which gives one session to several clients,"
+                    " with its settings",
                     "name the address of the server itself; the pooler may stay (--companion role=NAME)",
                 )
             if connection.pgconn.used_password and environment.get(_PASSWORD):

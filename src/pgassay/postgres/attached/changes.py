@@ -189,7 +189,7 @@ SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid::bigint << 32 | o
 _STREAMING = """
 SELECT coalesce(application_name, '') FROM pg_stat_replication WHERE coalesce(state, 'streaming') = 'streaming'
 """
-_STARTED = "SELECT pg_postmaster_start_time()::text"
+_STARTED = f"SELECT {about.STARTED}"
 _PENDING = "SELECT name FROM pg_settings WHERE pending_restart AND lower(name) = ANY(%s) ORDER BY name"
 _SOURCE = "SELECT source, sourcefile, sourceline, pending_restart FROM pg_settings WHERE lower(name) = lower(%s)"
 
@@ -292,8 +292,10 @@ class ServerChanges:
     def set_system(self, values: Mapping[str, str]) -> None:
         """Make the server have just these values, and its own for what we had set before; one reload, awaited.
 
-        Raises `QueryError`; what was changed by then stays owed.
+        Raises `QueryError`, and as `require_same` where something was set before; what was changed by then stays owed.
         """
+        if self._set:
+            self.require_same()  # what a new primary has is its own
         gone = [name for name in self._set if name not in values]
         for name in gone:
             self._restore(name, self._set[name])
@@ -399,7 +401,8 @@ class ServerChanges:
 
     def outlive_failover(self) -> None:
         """Where the server has just gone away: as `require_same` once one answers there again; nothing if none does."""
-        for _ in range(int(_FAILOVER_S / _RESTART_LOOK_S)):
+        deadline = time.monotonic() + _FAILOVER_S
+        while time.monotonic() < deadline:  # by the clock: a try takes as long as its connection
             with suppress(QueryError):
                 self.require_same()
                 return
@@ -475,25 +478,28 @@ class ServerChanges:
         return done
 
     def _settings_back(self, found: Facts) -> list[str]:
-        """On a standby, too: a primary that has become one has its own file still."""
+        """On a standby, too: a primary that has become one has its own file still. A new primary has its own values."""
+        failed_over = self._ledger.timeline not in (0, found.timeline)
         before, ours = self._ledger.before()
         if before:
             self._reload()  # a lab may have died before its own, and what is not read yet is not shown
         done = []
         for name, value in before.items():
             now = self.set_before(name)
-            if now == value:
-                if self._ledger.timeline not in (0, found.timeline):
-                    done.append(f"nothing of {name}, which the primary before the failover may have still")
+            is_ours = now is not None and canonical(now) in map(canonical, ours[name])
+            if failed_over and (now == value or not is_ours):
+                done.append(f"nothing of {name}, which the primary before the failover may have still")
                 continue
-            if now is not None and canonical(now) not in map(canonical, ours[name]):
+            if now == value:
+                continue
+            if now is not None and not is_ours:
                 done.append(f"nothing of {name}, which somebody has set to {now} since")
                 continue
             self._restore(name, value)
             done.append(f"{name} of the server" if value is None else f"{name} = {value} of the server")
         if done:
             self._reload()
-        if self._ledger.restart is not None and not found.standby and self._pending(before):
+        if self._ledger.restart is not None and not (found.standby or failed_over) and self._pending(before):
             failed, anew = self._restarted()
             if anew is None:
                 revive(self._sql, self._ledger)

@@ -69,7 +69,9 @@ class Facts:
         return self.postmaster_pid != NO_PROCESS
 
 
-_ASK = """
+STARTED = "extract(epoch FROM pg_postmaster_start_time())::text"
+"""A timestamp's own text would follow the session's TimeZone and DateStyle."""
+_ASK = f"""
 SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(), current_user::text,
        r.rolsuper, r.rolcreatedb,
        pg_has_role(current_user, 'pg_read_all_settings', 'USAGE'),
@@ -77,7 +79,7 @@ SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(
        has_function_privilege('pg_reload_conf()', 'EXECUTE'),
        current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
        (SELECT setting FROM pg_settings WHERE name = 'data_directory'),
-       pg_backend_pid(), extract(epoch FROM pg_postmaster_start_time())::text
+       pg_backend_pid(), {STARTED}
   FROM pg_roles r WHERE r.rolname = current_user
 """
 _MAY_CHECKPOINT = "SELECT pg_has_role(current_user, 'pg_checkpoint', 'USAGE')"

@@ -114,7 +114,7 @@ class AttachedServer:
         self._checkpoints = facts.checkpoints
         self._changes = changes
         self._session = Session(endpoint)
-        self._stopped = False
+        self._stopped = self._gone = False
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._session.query(sql, parameters)
@@ -125,11 +125,13 @@ class AttachedServer:
             self._session.query(sql)
 
     def alive(self) -> bool:
-        """Raises `BenchError` where that is since another server took its place."""
+        """Raises `BenchError` where that is since another server took its place; only the first look waits for one."""
         try:
             return not self._stopped and self.query("SELECT 1") == [(1,)]
         except QueryError:
-            self._changes.outlive_failover()
+            if not self._gone:
+                self._gone = True
+                self._changes.outlive_failover()
             return False
 
     def freeze(self, *kinds: str) -> None:
