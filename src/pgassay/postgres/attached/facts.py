@@ -69,7 +69,7 @@ class Facts:
         return self.postmaster_pid != NO_PROCESS
 
 
-STARTED = "extract(epoch FROM pg_postmaster_start_time())::text"
+STARTED = "extract(epoch FROM pg_postmaster_start_time())::numeric::text"
 """A timestamp's own text would follow the session's TimeZone and DateStyle."""
 _ASK = f"""
 SELECT current_setting('server_version_num')::int, version(), pg_is_in_recovery(), current_user::text,
