@@ -43,7 +43,7 @@ class Copied:
 def copy_tree(source: Path, target: Path, share: bool) -> Copied:
     """Copy the directory `source` to `target`, which must not exist; raises as `copy_into`, and `target` is partial.
 
-    It is not written back: a clone may be gone before the kernel would.
+    Nothing is flushed: a clone is often removed before the kernel would write it.
     """
     with Directory.open(source) as original, Directory.open(target.parent) as parent:
         parent.mkdir(target.name)

@@ -17,6 +17,7 @@ from pgassay.lab import counted
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.environment import Environment, ServerAccess
+from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.lab.settings import settings_of
 from pgassay.lab.trial_state import Assignment
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -206,7 +207,7 @@ def counting(place: Path) -> Counting:
 
 
 def counting_along(place: Path, **design: Any) -> Counting:
-    study = study_of(load={"count": "also:200", "clients": "4"}, design={"blocks": {"min": 7, "max": 7}, **design})
+    study = study_of(load={"count": "also:200", "clients": "4"}, design={"blocks": {"min": 8, "max": 8}, **design})
     return Counting(simulate(place).machine, study, events={})
 
 
@@ -267,7 +268,7 @@ def test_counts_along_with_times_change_no_decision(tmp_path: Path) -> None:
         assert trial.responses["tps"] == alone.responses["tps"]
         assert trial.length_s == pytest.approx(alone.length_s)
         assert ("counted" in trial.regime, trial.regime["window_s"]) == (False, alone.regime["window_s"])
-        if trial.block > FIRST_LOOK:
+        if trial.block > COUNTED_BLOCKS:
             assert NAME not in trial.responses
             continue
         expected = PER_TRANSACTION[trial.levels["table.fillfactor"].canonical]
@@ -293,6 +294,23 @@ def test_servers_in_turns_are_counted_after_their_block_and_a_killed_count_is_ma
     assert [each.responses for each in after.trials] == [each.responses for each in usual.trials]
     assert after.reason == usual.reason
     assert cut.machine.left_behind() == []
+
+
+class Losing(FakeInstrument):
+    """The first server under it writes no counts."""
+
+    def end(self, instructions: float, kind: str = BACKEND) -> None:
+        if self.begun != 1:
+            super().end(instructions, kind)
+
+
+def test_one_lost_count_leaves_blocks_enough_for_a_verdict(tmp_path: Path) -> None:
+    usual = counting_along(tmp_path)
+    simulation = Counting(usual.machine, usual.study, events={}, instrument=Losing())
+    simulation.carry_on()
+    counts = [(each.block, each.responses[NAME]) for each in ending(simulation).trials if NAME in each.responses]
+    assert [block for block, count in counts if count is None] == [1]
+    assert len({block for block, _ in counts} - {1}) >= FIRST_LOOK
 
 
 @dataclass
@@ -330,8 +348,16 @@ def test_counts_along_with_times_are_refused_for_the_same_reasons(tmp_path: Path
     assert (options.count, options.transactions, options.connections) == (True, 500, 1)
     with pytest.raises(UsageError, match="jit"):
         counted.require(arm.whole.counted.arms[0])
-    varied = study_of(conditions={"load.clients": ["1", "8"]}, load={"count": "also"})
-    several = resolve(varied, arm.environment).counted
-    assert several is not None
-    with pytest.raises(UsageError, match="8 clients"):
-        counted.require(several.arms[-1])
+    clients = study_of(conditions={"load.clients": ["1", "8"]}, load={"count": "also"})
+    with pytest.raises(UsageError, match="one number of clients"):
+        counted.require(resolve(clients, arm.environment).arms[0])
+    counts = study_of(conditions={"load.count": ["also", "off"]})
+    with pytest.raises(UsageError, match="cannot be varied"):
+        counted.require(resolve(counts, arm.environment).arms[0])
+
+
+def test_a_rate_is_of_the_timed_trials_alone() -> None:
+    arm = arm_with(load__driver="pgbench", load__count="also", load__rate="100")
+    counted.require(arm)
+    assert arm.whole.counted is not None
+    counted.require(arm.whole.counted.arms[0])

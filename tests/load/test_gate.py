@@ -10,6 +10,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.interfaces.hosting import Placement
+from pgassay.interfaces.load import BaseLoad, LoadOptions
 from pgassay.interfaces.server import Server
 from pgassay.load import drivers, program
 from pgassay.load.player import PlayedLoad, PlayedScript
@@ -73,6 +74,19 @@ def test_a_program_of_its_own_is_refused_with_the_alternative(name: str, tmp_pat
         load.gate(fake_server(tmp_path), 1)
     assert refused.value.hint is not None
     assert 'design.pairing = "sequential"' in refused.value.hint
+
+
+class Unready(BaseLoad[LoadOptions]):
+    """It says that it can be played in slices, and has no `gate`."""
+
+    responses = ()
+    ungated = None
+
+
+def test_a_load_that_can_be_gated_and_is_not_is_refused_by_its_name(tmp_path: Path) -> None:
+    load = Unready(drivers.options_of({"driver": "replay"}), fake_tools())
+    with pytest.raises(UsageError, match='the load "replay" cannot be played'):
+        load.gate(fake_server(tmp_path), 1)
 
 
 def test_a_log_is_no_load_for_turns(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.study.responses import Scale
 from pgassay.testing.planted import make_run
-from tests.report.blocks import plain
+from tests.report.blocks import body, plain
 from tests.report.test_functions import with_counts
 
 NAME, CPU = INSTRUCTIONS.name, "server_cpu_us_per_transaction"
@@ -59,10 +59,32 @@ def test_what_is_not_told_of_the_cpu_is_not_explained(tmp_path: Path) -> None:
     assert "instructions explain 1" not in said
 
 
+def test_of_a_cpu_time_that_is_equivalent_nothing_is_left_to_explain(tmp_path: Path) -> None:
+    said = headline_of(found(tmp_path, 1.10, [0.999, 1.0, 1.001])).sentences
+    (cpu,) = [each for each in said if "server CPU" in each and "75 is equivalent to 100" in each]
+    assert "explain" not in cpu
+
+
 def test_counts_say_nothing_before_a_verdict_and_nothing_where_none_are(tmp_path: Path) -> None:
     early = headline_of(found(tmp_path, 1.10, [1.2], blocks=2)).sentences
     none = headline_of(Findings(make_run(tmp_path / "none"))).sentences
     assert not any("instructions" in each for each in (*early, *none))
+
+
+def test_a_run_that_counted_shows_no_time(tmp_path: Path) -> None:
+    """Under an instrument all times are long; what is shown of a timed run shows that the words are looked for."""
+    timed = Findings(make_run(tmp_path / "run"))
+    counted = Findings(timed.run)
+    regime = {"counted": "a fake", "window_s": None, "warmup_s": None}
+    counted.__dict__["trials"] = tuple(
+        replace(each, regime={**each.regime, **regime}, responses={**each.responses, "tps": None})
+        for each in timed.trials
+    )
+    for words in ("8 s a trial", "window 8 s", "each trial&#39;s speed", "explains the speed"):
+        assert words.lower() in body(timed).lower(), words
+        assert words.lower() not in body(counted).lower(), words
+    of_tps = [each.text for each in counted.claims if each.claim.response == "tps" and not each.claim.untestable]
+    assert {text.partition(": ")[2] for text in of_tps} == {"this run did not measure tps"}
 
 
 def effect(estimate: float, low: float, high: float) -> Effect:

@@ -100,6 +100,11 @@ def test_the_line_of_facts_counts_one_client(size: str, said: str) -> None:
     assert said in headline.Facts(["15.18"], "here", "2026-01-02", {"clients": size}, 4.0, 5, 10, 0).line
 
 
+@pytest.mark.parametrize(("window_s", "said"), [(0.1674, "; 167 ms a trial; "), (1.2, "; 1 s a trial; ")])
+def test_the_line_of_facts_has_no_window_of_0_s(window_s: float, said: str) -> None:
+    assert said in headline.Facts([], "here", "2026-01-02", {}, window_s, 5, 10, 0).line
+
+
 @pytest.mark.parametrize("images", [1.84, 0.001])
 def test_a_count_names_the_full_page_images_that_it_depends_on(tmp_path: Path, images: float) -> None:
     counted, name = Findings(make_run(tmp_path / "run")), "full_page_images_per_transaction"

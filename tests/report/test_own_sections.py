@@ -38,7 +38,6 @@ def every(findings: Findings) -> Iterator[Block]:
     yield Sentences(("one", "two"), small=True)
     yield Table(["a", "b"], [[Cell("x", small="y", unit="ms", code=True), "1"], ["z", "2"]], "Title", ("a note",), (1,))
     yield Figure("own-dot", drawn, key=1)
-    yield Figure("own-words", lambda: "a single value")
     yield Figure("own-nothing", lambda: None)
     yield Verdicts([VerdictRow("here", "+1 %", "better", "it is", "8")])
     yield Listing("of one", ["this", "that"], "about it")

@@ -104,8 +104,10 @@ def test_one_arm_that_died_takes_the_rounds_that_it_missed(tmp_path: Path) -> No
         dies = trial.block == 1 and trial.treatment.endswith("=50")
         return slices.encode(mine[:3] if dies else mine)
 
-    (place,) = turns.places_of(in_turns(tmp_path / "run", lines))
+    findings = in_turns(tmp_path / "run", lines)
+    (place,) = turns.places_of(findings)
     assert place.lost == ROUNDS - 3
+    assert f"; {ROUNDS - 3} more were left out, for all of them" in said(findings)
     assert place.turns is not None
 
 

@@ -1,4 +1,4 @@
-"""A run of the study of FILLFACTOR that leaves speed open while costs settle, on a drive measured too slow."""
+"""A run of the study of FILLFACTOR that leaves speed open while costs settle."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,8 +13,6 @@ from pgassay.study.document import Overrides, read, resolve, write
 from pgassay.study.responses import Better, Response, Status
 
 FACTOR = "table.fillfactor"
-FLUSHES_PER_S = 400.0
-"""What a calibration says that the drive can do, which the load exceeds by far."""
 FAST_75 = (1.45, 0.90, 1.30, 1.02, 1.22, 1.05)
 """Throughput of 75 against that of 100, block by block: about 15 % more, and far from shown."""
 CLEAR_75 = (1.180, 1.120, 1.160, 1.140, 1.150, 1.130)
@@ -35,10 +33,7 @@ def make_undecided(path: Path, fast: Sequence[float] = FAST_75, primary: str = "
         *Probes().responses,
     )
     header = RunHeader("fillfactor", "2026-01-02T03:04:05Z", 1, declared, ("pgassay", "run", "fillfactor"), "0.1.0")
-    host = {
-        "cpu": {"usable_processors": 2, "cores": 2},
-        "capacities": {"flushes": FLUSHES_PER_S, "measured_utc": "2026-01-01T00:00:00Z"},
-    }
+    host = {"cpu": {"usable_processors": 2, "cores": 2}}
     with RunDirectory.create(path, header, write(document), host) as run:
         for block, gain in enumerate(fast):
             common = (4000.0, 4400.0, 3600.0, 4100.0, 3900.0, 4250.0)[block]

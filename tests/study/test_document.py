@@ -234,6 +234,10 @@ def test_names_of_treatments_follow_those_that_stay_and_go_where_others_come() -
     assert names(without(named, ["server.work_mem"])) == ["table.fillfactor=100", "table.fillfactor=75"]
     one = with_changed_levels(named, lambda name, level: "8MB" if name == "server.work_mem" else level)
     assert len(names(one)) == 2, "two of them became one"
+    three = TEXT.replace('title = "T"', 'called = ["full", "same", "loose"]').replace("[100, 75]", "[100, 75, 60]")
+    whole = resolve("demo", read("demo", three), Overrides())
+    merged = with_changed_levels(whole, lambda name, level: level.replace("75", "100"))
+    assert names(merged) == ["table.fillfactor=100", "table.fillfactor=60"], "so did two levels"
     crossed = read("demo", TEXT.replace('title = "T"', 'called = ["full", "loose"]'))
     assert names(resolve("demo", crossed, Overrides())) == ["full", "loose"]
     assert names(resolve("demo", crossed, Overrides(levels=["table.fillfactor=100,60"]))) == [

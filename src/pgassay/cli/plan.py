@@ -10,10 +10,11 @@ from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
+from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import formatting, likeness
-from pgassay.study.document import ALONG
+from pgassay.study.document import counts_along
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -31,7 +32,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     postgres = "; ".join(
         f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
-    along = plan.fixed.get("load.count", "").startswith(ALONG)
+    along = counts_along(plan.fixed.get("load.count", ""))
     budget = f", budget {formatting.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
     others = [name for name in plan.settle if name != plan.primary]
@@ -51,7 +52,10 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  pairing     {plan.pairing}",
         *([] if plan.fixed.get("load.count") == "on" else [f"  noise       {_noise(plan)}"]),  # calibrated are times
         *forecast_lines(plan.forecasts),
-        *(["  counts      a counted trial after each in the first 5 blocks, on top of that time"] if along else []),
+        *(
+            [f"  counts      a counted trial after each in the first {COUNTED_BLOCKS} blocks, on top of that time"]
+            * along
+        ),
         f"  seed        {plan.seed}",
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),

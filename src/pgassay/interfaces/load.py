@@ -368,7 +368,7 @@ class BaseLoad(Generic[Own]):
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        raise cannot_gate(self.ungated or "")
+        raise cannot_gate(self.ungated or no_gate(self.name))
 
 
 @dataclass(frozen=True)

@@ -197,7 +197,8 @@ class ResolvedStudy:
         along = self.arms[0].setup.load.counted_along
         if along is None:
             return None
-        held = {name: level for name, level in self.study.fixed.items() if name.removeprefix("load.") not in TIMED_LOAD}
+        timed = {f"load.{option}" for option in (*TIMED_LOAD, "rate")}
+        held = {name: level for name, level in self.study.fixed.items() if name not in timed}
         for option, text in {**COUNTED_LOAD, "transactions": str(along), "count": "on"}.items():
             held[f"load.{option}"] = Level(text, text)
         return ResolvedStudy(replace(self.study, fixed=held), self.environment, self.set)

@@ -19,14 +19,12 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import ALONG, Document
+from pgassay.study.document import COUNTED_RESPONSE, Document, counts_along
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response
 from pgassay.study.units import parse_boolean
 
-INSTRUCTIONS = Response(
-    "instructions_per_transaction", "instructions, per transaction", "count", Better.LOWER, cost=True
-)
+INSTRUCTIONS = Response(COUNTED_RESPONSE, "instructions, per transaction", "count", Better.LOWER, cost=True)
 BY_A_CLOCK = ("walwriter", "background writer")
 PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
@@ -94,7 +92,7 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
 def counts(study: Study) -> bool:
     """Are instructions counted in this study, instead of times measured?"""
     count = study.fixed.get("load.count")
-    return count is not None and not count.canonical.startswith(ALONG) and parse_boolean(count.canonical)
+    return count is not None and not counts_along(count.canonical) and parse_boolean(count.canonical)
 
 
 def require_countable(document: Document) -> None:
@@ -110,6 +108,10 @@ def require_countable(document: Document) -> None:
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` for what cannot be counted; a missing instrument is named to the environment's `missing`."""
     load, environment = arm.setup.load, arm.environment
+    if "load.count" in arm.arm.levels:
+        raise UsageError('"load.count" cannot be varied', "hold it, such as with --set load.count=also")
+    if load.counted_along is not None and "load.clients" in arm.arm.levels:
+        raise UsageError("--count-also takes one number of clients", "hold load.clients (-c)")
     if not load.count:
         return
     if load.transactions is None:

@@ -67,8 +67,9 @@ Done = tuple[TrialRecord, tuple[Sample, ...]]
 Attempt = tuple[BenchError | None, float]
 """Why a snapshot could not be made (None: it is there), and the seconds spent."""
 Work = Callable[[Sequence[Assignment]], Sequence[Done]]
-COUNTED_BLOCKS = FIRST_LOOK
-"""In so many blocks counted trials follow the timed ones: a count has so little noise that more add next to nothing."""
+COUNTED_BLOCKS = FIRST_LOOK + 2
+"""In so many blocks counted trials follow the timed ones. A count has so little noise that more add next to nothing;
+two are there for trials that yield none, for instructions are judged from `FIRST_LOOK` blocks on."""
 
 
 @dataclass
@@ -187,7 +188,7 @@ def play(
 
 
 def count_along(resolved: ResolvedStudy, assignment: Assignment, timed: Done) -> Done:
-    """A valid timed trial with what a trial of its own counts on the same data; it stands whatever becomes of that."""
+    """A valid timed trial with what a trial of its own counts on the same data; it stands if that yields no count."""
     record, samples = timed
     if record.status is not Status.VALID:
         return timed

@@ -16,6 +16,7 @@ from pgassay.analysis.numbers import duration, plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.formatting import PROVISIONAL
 from pgassay.report.section import Badge
+from pgassay.study.document import COUNTED_RESPONSE
 from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:
@@ -98,8 +99,6 @@ _PHRASES: Mapping[str, Phrase] = {
 }  # fmt: skip
 
 
-INSTRUCTIONS = "instructions_per_transaction"
-"""Counted along with times: said in a sentence of its own, with its interval."""
 PAID = (
     "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
     "disk_written_bytes_per_transaction",
@@ -845,7 +844,7 @@ _Moved: TypeAlias = list[tuple[Response, list[Sequence[Effect]]]]
 def _together(case: Case, subjects: Sequence[str]) -> list[tuple[Sequence[str], _Moved]]:
     """What moved with all subjects alike, and then what moved with one of them only (or otherwise)."""
     found = {name: {response.name: (response, effects) for response, effects in moved_of(case, name)
-                    if response.name != INSTRUCTIONS} for name in subjects}  # fmt: skip
+                    if response.name != COUNTED_RESPONSE} for name in subjects}  # fmt: skip
     shared: _Moved = []
     for name, (response, effects) in found[subjects[0]].items() if len(subjects) > 1 else ():
         every = [effects, *(mine[name][1] for other in subjects[1:] if name in (mine := found[other]))]

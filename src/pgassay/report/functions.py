@@ -17,12 +17,11 @@ from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import verdict
 from pgassay.record.counts import CountsRecord, counts
 from pgassay.report import formatting
-from pgassay.report.answer import INSTRUCTIONS
 from pgassay.report.findings import Judged
 from pgassay.report.json_values import effect_values
 from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, valid_by_place
-from pgassay.study.document import COUNTED_RESOLUTION
+from pgassay.study.document import COUNTED_RESOLUTION, COUNTED_RESPONSE
 from pgassay.study.levels import Place
 from pgassay.study.quantities import share
 from pgassay.study.responses import Better, Response, Scale
@@ -88,7 +87,7 @@ class Along:
     """What counted trials found of a treatment along with its times; each of these changes has neither good nor bad.
 
     `explained` is the share of the change of CPU time that the instructions make up, with the ends of its interval;
-    None where that time is not told from the baseline's.
+    None where that time cannot be distinguished from the baseline's.
     """
 
     instructions: "Judged"
@@ -100,7 +99,7 @@ def along(findings: "Findings") -> tuple[Along, ...]:
     """A comparison each, in the study's order; nothing where no counted trials followed timed ones."""
     if findings.counted or not any(COUNTED_ALONG in trial.regime for trial in findings.trials):
         return ()
-    resolutions = {INSTRUCTIONS: share("", COUNTED_RESOLUTION), _CPU: findings.study.design.resolution}
+    resolutions = {COUNTED_RESPONSE: share("", COUNTED_RESOLUTION), _CPU: findings.study.design.resolution}
     found: dict[Place, list[Judged]] = {}
     for name, resolution in resolutions.items():
         response, most = replace(findings.responses[name], better=Better.NEITHER), findings.study.design.blocks_max

@@ -40,7 +40,6 @@ from pgassay.report import (
 from pgassay.report.adoption import adopted_by, advice, crash_risks, durability_traded
 from pgassay.report.answer import (
     EACH_MAX,
-    INSTRUCTIONS,
     PAID,
     PAID_FIRST,
     SAME,
@@ -61,6 +60,7 @@ from pgassay.report.answer import (
 from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
 from pgassay.report.trials import median_s
+from pgassay.study.document import COUNTED_RESPONSE
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -105,7 +105,10 @@ class Facts:
         sizes = [
             f"{name} {size}" if name in _BEFORE else formatting.sized(size, name) for name, size in self.load.items()
         ]
-        length = "" if self.window_s is None else f"{formatting.duration(self.window_s)} a trial"
+        window = formatting.duration(self.window_s)
+        if self.window_s is not None and self.window_s < 1.0:
+            window = f"{1000.0 * self.window_s:.0f} ms"
+        length = "" if self.window_s is None else f"{window} a trial"
         lost = f", {self.discarded} discarded" if self.discarded else ""
         hosts = f"{formatting.counted(self.hosts, 'host')}, " if self.hosts else ""
         counted = f"{hosts}{formatting.counted(self.blocks, 'block')}, {formatting.counted(self.trials, 'trial')}{lost}"
@@ -155,7 +158,8 @@ def _along(findings: "Findings") -> Iterator[str]:
             share, low, high = (f"{100 * value:.0f}" for value in each.explained)
             yield f"{said([each.cpu])}, of which the instructions explain {share} % ({low} to {high} %)"
         elif each.instructions.verdict.kind is Kind.DIFFERENT:
-            yield f"{said([each.cpu])}, so what the instructions explain of it is not known"
+            open_ = each.cpu.verdict.kind is Kind.UNRESOLVED
+            yield said([each.cpu]) + (", so what the instructions explain of it is not known" if open_ else "")
 
 
 def _images(findings: "Findings") -> Iterator[str]:
@@ -284,8 +288,8 @@ def changes(findings: "Findings") -> Iterator[Change]:
             break
     yield from (each for each in named if each.response.name not in again)
     for each in findings.once(functions.along):
-        if each.instructions.verdict.kind is Kind.DIFFERENT and INSTRUCTIONS not in names:
-            yield Change(findings.responses[INSTRUCTIONS], each.instructions.effect)
+        if each.instructions.verdict.kind is Kind.DIFFERENT and COUNTED_RESPONSE not in names:
+            yield Change(findings.responses[COUNTED_RESPONSE], each.instructions.effect)
 
 
 def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:

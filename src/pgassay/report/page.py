@@ -164,7 +164,7 @@ def _named(blocks: Iterable[Block], section: str) -> list[Block]:
 
 
 def _without_undrawn(blocks: Iterable[Block], made: Mapping[str, DrawnFigure | str]) -> Iterator[Block]:
-    """Without figures that this run has no data for; a sentence in place of one that would show a single value."""
+    """Without figures that this run has no data for; a sentence in place of one that could not be drawn."""
     for block in blocks:
         if isinstance(block, Folded):
             yield replace(block, blocks=tuple(_without_undrawn(block.blocks, made)))
@@ -184,9 +184,7 @@ def _drawn(blocks: Iterable[Block]) -> Iterator[tuple[str, DrawnFigure | str]]:
             continue
         try:
             found = block.draw()
-            if isinstance(found, str):
-                yield block.name, found
-            elif found is not None:
+            if found is not None:
                 specification = {**specified(found.chart), "description": found.title}
                 yield block.name, DrawnFigure(block.name, found.title, found.caption, specification)
         except Exception as failure:  # others may have written the record, and the rest of the page is worth more

@@ -109,12 +109,12 @@ class Drawing:
 class Figure:
     """A figure for the page and as files called `name`; drawn only there, since Altair takes a second to import.
 
-    `draw` returns None where this run has no data for it, and a sentence where it would show a single value. A page
-    draws a few `key` figures before its reader opens anything, those of rank 1 first; 0 is none of them.
+    `draw` returns None where this run has no data for it. A page draws a few `key` figures before its reader opens
+    anything, those of rank 1 first; 0 is none of them.
     """
 
     name: str
-    draw: Callable[[], Drawing | str | None]
+    draw: Callable[[], Drawing | None]
     key: int = 0
     on: ClassVar[Surface] = Surface.PAGE
     kind: ClassVar[str] = "figure"

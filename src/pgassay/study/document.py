@@ -37,13 +37,19 @@ COUNTED_LOAD: Mapping[str, str] = {
 """Of a load whose instructions are counted: transactions of one client, and nothing that goes by time."""
 ALONG = "also"
 """The level of `load.count` that counts along with timing, in trials of their own."""
+COUNTED_RESPONSE = "instructions_per_transaction"
 COUNTED_RESOLUTION = "0.2%"
 _COUNTED: Document = {
-    "responses": {"primary": "instructions_per_transaction", "secondary": ["wal_bytes_per_transaction"]},
+    "responses": {"primary": COUNTED_RESPONSE, "secondary": ["wal_bytes_per_transaction"]},
     "design": {"resolution": COUNTED_RESOLUTION, "blocks": {"min": 5, "max": 20}},
 }
 TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing", "slice", "placement")
 """Options of a load and a design that mean nothing where instructions are counted."""
+
+
+def counts_along(count: str) -> bool:
+    """Does this level of `load.count` count along with timing?"""
+    return count.startswith(ALONG)
 
 
 @dataclass(frozen=True)
@@ -162,7 +168,7 @@ def _counted(document: Document, overrides: Overrides) -> Document:
     changed = [_split(text, "--set") for text in (*overrides.fixed, *overrides.levels)]
     if any(name == _DURATION for name, _ in changed):
         raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
-    if any(name == "load.count" and level.startswith(ALONG) for name, level in changed):
+    if any(name == "load.count" and counts_along(level) for name, level in changed):
         raise UsageError("--count counts instead of timing, --count-also does both", "leave one of them out")
     load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
     usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
@@ -254,7 +260,7 @@ def with_changed_levels(document: Document, change: Change) -> Document:
     for key in _LINKED:
         if isinstance(found.get(key), list):
             found[key] = _once([_all_changed(change, point) for point in found[key]])
-    if len(_points(found, "treatments")) != len(_points(document, "treatments")):
+    if _treatment_levels(found) != _treatment_levels(document):
         found = _called(found, [])
     for key, prefix in (("fixed", ""), ("load", "load.")):
         if key in found:
@@ -333,6 +339,14 @@ def _points(document: Document, key: str) -> list[dict[str, Any]]:
     return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
 
 
+def _treatment_levels(document: Document) -> list[int]:
+    """How many treatments are linked, and how many levels each factor has."""
+    factors = document.get("factors")
+    crossed = factors.items() if isinstance(factors, dict) else ()
+    each = (_each_changed(lambda _, level: level, name, values) for name, values in crossed)
+    return [len(_points(document, "treatments")), *(len(levels) for levels in each if isinstance(levels, list))]
+
+
 def _varied_in(document: Document, name: str) -> str | None:
     linked = (key for key in _LINKED if any(name in point for point in _points(document, key)))
     crossed = (key for key in _VARIED if isinstance(document.get(key), dict) and name in document[key])
@@ -357,7 +371,10 @@ def _with_levels(document: Document, name: str, values: str, catalogue: FactorNa
 
 
 def _called(document: Document, names: Sequence[str]) -> Document:
-    """The document with these names for its treatments, where it has names: others are for treatments that changed."""
+    """The document with these names for its treatments, where it has names.
+
+    Names are kept only for treatments that are unchanged.
+    """
     return _laid_over(document, {"study": {"called": names}}) if document.get("study", {}).get("called") else document
 
 

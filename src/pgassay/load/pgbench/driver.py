@@ -145,13 +145,15 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
     def verify(self, server: Server) -> Mapping[str, str]:
         """A scan that `enable_… = off` was to keep out, in a plan of a script that is a file.
 
+        Only where two of these or more are set, as for a plan by force: one alone may leave no other way.
         Asked after the window, since EXPLAIN reads what a window that begins cold has to read.
         """
         try:
             named = server.query(
-                "SELECT name FROM pg_settings WHERE name = ANY (%s) AND setting = 'off'", [[*_SCANS.values()]]
+                "SELECT name, setting FROM pg_settings WHERE name = ANY (%s) AND source <> 'default'",
+                [[*_SCANS.values()]],
             )
-            off = {name for (name,) in named}
+            off = {name for name, setting in named if setting == "off" and len(named) > 1}
             scripts = [each for each in self.options.scripts if off and not each.builtin]
             plans = [
                 plan
