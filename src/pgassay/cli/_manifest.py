@@ -38,6 +38,7 @@ _HERE = (
 _NAME_LETTERS, _DIGEST_LETTERS = 50, 8
 _TEXT_BYTES = 2**20
 """What a ConfigMap takes (Kubernetes, "ConfigMaps")."""
+_CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
 _END_S = 300
 """A pod that is to go puts the server back meanwhile."""
 
@@ -62,7 +63,6 @@ def manifest(
         require_no_secret(dsn)
     variables = {each: f"{_DSN}_{each}" if each else _DSN for each in servers}
     keys = {each: f"dsn-{each}" if each else "dsn" for each in servers}
-    given = [f"--server={f'{each}=' if each else ''}$({variables[each]})" for each in servers]
     files = _files(study, getattr(arguments, "origin", None))
     texts = {path.name: _text(path) for path in files}
     command, *rest = _kept(words, files)
@@ -77,19 +77,18 @@ def manifest(
         "private": {"emptyDir": {"medium": "Memory"}},
         **({"study": {"configMap": {"name": label}}} if files else {}),
     }
-    environment: dict[str, dict[str, Any]] = {
-        "PGPASSFILE": {"value": "/private/pgpass"},
-        "PGASSAY_STATE_DIR": {"value": "/runs/state"},
-        **{
-            variables[each]: {"valueFrom": {"secretKeyRef": {"name": SECRET, "key": keys[each]}}} for each in servers
-        },
-    }  # fmt: skip
+    environment = [
+        {"name": "PGPASSFILE", "value": "/private/pgpass"},
+        {"name": "PGASSAY_STATE_DIR", "value": "/runs/state"},
+        *({"name": variables[each], "valueFrom": {"secretKeyRef": {"name": SECRET, "key": keys[each]}}}
+          for each in servers),
+    ]  # fmt: skip
     container = {
         "name": "pgassay",
         "image": f"pgassay:{__version__}",
         "command": ["sh", "-c", _SCRIPT % (" --trust" if arguments.trust else ""), folder],
-        "args": [command, *given, *rest],
-        "env": [{"name": each, **value} for each, value in environment.items()],
+        "args": [command, *(f"--server={f'{each}=' if each else ''}$({variables[each]})" for each in servers), *rest],
+        "env": environment,
         "resources": {"requests": {"cpu": "2", "memory": "1Gi"}, "limits": {"memory": "2Gi"}},
         "volumeMounts": [{"name": each, "mountPath": path} for each, path in mounts.items()],
     }
@@ -100,9 +99,8 @@ def manifest(
         "containers": [container],
         "volumes": [{"name": each, **source} for each, source in volumes.items()],
     }
-    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "10Gi"}}}
     objects: list[dict[str, Any]] = [
-        _object("v1", "PersistentVolumeClaim", label, spec=claim),
+        _object("v1", "PersistentVolumeClaim", label, spec=_CLAIM),
         *([_object("v1", "ConfigMap", label, data=texts)] if texts else []),
         _object("batch/v1", "Job", label, spec={"backoffLimit": 3, "template": {"spec": pod}}),
     ]
