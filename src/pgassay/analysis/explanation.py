@@ -108,7 +108,7 @@ def size(cost: Effect) -> float:
 def share_explained(part: Effect, whole: Effect) -> tuple[float, float, float] | None:
     """How much of a change in per cent another one makes up: the ratio of both, its least and its greatest value.
 
-    Both intervals must hold together, as those of costs do. None where `whole` is not told from no change.
+    Both intervals must hold together, as those of costs do. None where `whole` cannot be distinguished from no change.
     """
     if not (part.informative and _differs(whole) and whole.informative):
         return None

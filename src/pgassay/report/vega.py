@@ -1,4 +1,4 @@
-"""The look and the drawing program of figures: colours, which are told apart by all, and Vega as one script.
+"""The look and the drawing program of figures: colours that everybody can distinguish, and Vega as one script.
 
 Specifications and files are in the light colours. A dark page recolours the drawn SVG by CSS alone (`dark_style`), so
 that a change of theme shows at once, and what is printed stays light. The palette is Okabe and Ito's (2008).

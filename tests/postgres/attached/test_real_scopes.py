@@ -226,7 +226,7 @@ def test_another_server_at_the_same_address_is_left_alone(server: Staging, tmp_p
 
 
 def test_a_database_with_another_time_zone_is_reached_on_the_same_server(server: Staging, tmp_path: Path) -> None:
-    """The moment that the server started is told in the session's zone and style, if it is told as a timestamp."""
+    """A timestamp as text depends on the time zone and date style of the session; the start of the server must not."""
     made = attach(server.dsn(), tmp_path, Missing(), {})
     try:
         name = made.changes.new_name()
