@@ -1,5 +1,6 @@
 """Two real servers of somebody's, compared: equal ones, one with a handicap, and both as they were, however it ends."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,11 +8,13 @@ import pytest
 
 from pgassay.analysis.verdicts import Kind
 from pgassay.cli import main
+from pgassay.interfaces.errors import Missing
+from pgassay.postgres.attached.attachment import attach
 from pgassay.report import headline, servers
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, load_runs, wait_until
-from tests.system.staging import Staging, staging
+from tests.system.staging import PORT, Staging, staging
 
 pytestmark = pytest.mark.system
 
@@ -78,7 +81,11 @@ def test_a_plan_says_of_each_what_would_change_and_changes_nothing(
 
 
 def test_what_cannot_be_compared_is_refused_by_name(
-    journey: Place, pair: tuple[Staging, Staging], state_directory: Path, capsys: pytest.CaptureFixture[str]
+    journey: Place,
+    pair: tuple[Staging, Staging],
+    state_directory: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     first, second = pair
     before = [each.state() for each in pair]
@@ -91,8 +98,68 @@ def test_what_cannot_be_compared_is_refused_by_name(
     unknown = ("--set", "server.nonsense=1")
     assert main([*words(journey, "a", first.dsn(), second.dsn(), "--i-own", *unknown)]) == 2
     assert 'server A of --server: the server has no setting "nonsense"' in capsys.readouterr().err
+    several = first.dsn().replace("port=", f"port={PORT},")
+    assert main([*words(journey, "a", first.dsn(), several, "--i-own")]) == 2
+    assert "server B of --server names several hosts" in capsys.readouterr().err
+    second.query("ALTER SYSTEM SET default_transaction_read_only = on")
+    second.query("SELECT pg_reload_conf()")
+    try:
+        assert main([*words(journey, "a", first.dsn(), second.dsn(), "--i-own")]) == 2
+        assert "server B of --server is read-only" in capsys.readouterr().err
+    finally:
+        second.query("ALTER SYSTEM RESET default_transaction_read_only")  # which no server counts as a write
+        second.query("SELECT pg_reload_conf()")
+    another = attach(second.dsn(database="app"), tmp_path, Missing(), {})
+    try:
+        assert main([*words(journey, "a", first.dsn(), second.dsn(), "--i-own")]) == 2
+        assert f"another pgassay is attached to the server at {second.folder}" in capsys.readouterr().err
+    finally:
+        another.close()
     assert [each.state() for each in pair] == before
     assert owed(state_directory) == []
+
+
+def test_a_slot_that_holds_wal_back_on_one_ends_the_run_and_both_are_as_they_were(
+    journey: Place, pair: tuple[Staging, Staging], state_directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = pair
+    before = [each.state() for each in pair]
+    second.query("SELECT pg_create_physical_replication_slot('forgotten', true)")
+    try:
+        assert main([*words(journey, "a", first.dsn(), second.dsn(), "--i-own", "--slot-limit", "1MB")]) == 2
+        assert 'server B of --server: replication slot "forgotten" holds back' in capsys.readouterr().err
+    finally:
+        second.query("SELECT pg_drop_replication_slot('forgotten')")
+    assert [each.state() for each in pair] == before
+    assert owed(state_directory) == []
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(LONG_S)
+@pytest.mark.parametrize("name", ["A", "B"])
+def test_a_failover_of_one_ends_the_run_by_name_and_the_other_is_as_it_was(
+    journey: Place, pair: tuple[Staging, Staging], state_directory: Path, name: str
+) -> None:
+    """It goes down, and recovers from an archive that has no more: on a timeline of its own. Once it is the server that
+    the load runs on, and once the other."""
+    first = pair[0]
+    before = first.state()
+    with staging() as failing:
+        failing.query("ALTER SYSTEM SET restore_command = 'false'")
+        failing.query("SELECT pg_reload_conf()")
+        both = (failing.dsn(), first.dsn()) if name == "A" else (first.dsn(), failing.dsn())
+        command = words(journey, "a", *both, "--i-own", "--set", "load.duration=20s")
+        process = journey.start(*command)
+        wait_until(lambda: load_runs(journey.runs / "a"), process)
+        time.sleep(3)  # until its clients are connected
+        failing.stop()
+        (failing.data / "recovery.signal").touch()
+        failing.start()
+        done = finished(process, LONG_S)
+        assert done.returncode == 2, done.stdout
+        assert f"the server at {failing.folder}:{PORT} has failed over: it is on timeline 2" in done.stderr
+        assert first.state() == before
+        assert failing.query("SELECT datname FROM pg_database WHERE datname LIKE 'pgassay%'") == []
 
 
 @pytest.mark.slow

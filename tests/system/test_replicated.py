@@ -283,6 +283,9 @@ def test_a_pooler_between_is_refused_by_name(
             assert session.execute("SELECT 1").fetchone() == (1,), "it works for a client"
         assert main(["run", "fillfactor", "--server", dsn, "--i-own", *DECLARED]) == 2
         assert "is reached through a pooler" in capsys.readouterr().err
+        two = ("--server", f"A={dsn}", "--server", f"B={server.dsn()}")
+        assert main(["compare", *two, "-S", "--i-own", *DECLARED]) == 2
+        assert "server A of --server is reached through a pooler" in capsys.readouterr().err
 
 
 def test_two_labs_are_kept_apart_by_whichever_address_and_database(

@@ -147,6 +147,7 @@ class UserServer:
             lambda: self.attached.changes.databases,
             self.options.slot_bytes,
             pid,
+            called=called(self.name),
         )
         return [*(each for each in every_probe().open(target) if not hidden & set(each.meters)), self.watch]
 

@@ -42,16 +42,16 @@ _OWN_FIELDS = ("host", "port", "dbname", "user")
 _LOCALLY = "SET synchronous_commit = local"
 
 
-def require_no_secret(dsn: str) -> None:
+def require_no_secret(dsn: str, called: str = facts.ONLY) -> None:
     """Raise `UsageError` for what is no connection string, and for one that holds a password or leads elsewhere."""
-    given = _parsed(dsn)
+    given = _parsed(dsn, called)
     if "password" in given or "sslpassword" in given:
-        raise UsageError("--server holds a password, and the record keeps the command", _FILE)
-    _require_one_host(given)
+        raise UsageError(f"{called} holds a password, and the record keeps the command", _FILE)
+    _require_one_host(given, called)
     for name in given:
         if name not in (*VARIABLES, *_OURS, *_OWN_FIELDS):
             raise UsageError(
-                f'--server cannot have the parameter "{name}"',
+                f'{called} cannot have the parameter "{name}"',
                 "give host, port, dbname, user, service and what encrypts the connection; settings belong to the study",
             )
 
@@ -63,11 +63,11 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
     """
     import psycopg
 
-    require_no_secret(dsn)
+    require_no_secret(dsn, called)
     try:
         with psycopg.connect(dsn, connect_timeout=CONNECT_S, application_name="pgassay", autocommit=True) as connection:
             found = connection.info
-            _require_one_host(found.get_parameters())  # also of a service, and of variables
+            _require_one_host(found.get_parameters(), called)  # also of a service, and of variables
             if connection.execute("SELECT pg_backend_pid()").fetchone() != (found.backend_pid,):
                 raise UsageError(
                     f"{called} is reached through a pooler, which gives one session to several clients,"
@@ -92,12 +92,12 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
         ) from None
 
 
-def _require_one_host(given: Mapping[str, str]) -> None:
+def _require_one_host(given: Mapping[str, str], called: str) -> None:
     if any("," in given.get(name, "") for name in ("host", "hostaddr", "port")):
-        raise UsageError("--server names several hosts", "name the one that may be changed")
+        raise UsageError(f"{called} names several hosts", "name the one that may be changed")
 
 
-def _parsed(dsn: str) -> dict[str, str]:
+def _parsed(dsn: str, called: str) -> dict[str, str]:
     import psycopg
     from psycopg.conninfo import conninfo_to_dict
 
@@ -105,7 +105,7 @@ def _parsed(dsn: str) -> dict[str, str]:
         return {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
     except psycopg.ProgrammingError as error:
         raise UsageError(
-            f"--server is no connection string: {str(error).strip()}",
+            f"{called} is no connection string: {str(error).strip()}",
             'write "host=staging1 dbname=postgres", or postgresql://…',
         ) from None
 
@@ -190,7 +190,7 @@ def _lacking(sql: Session, found: Facts, companions: Companions, called: str) ->
                 f'ALTER ROLE "{found.role}" CREATEDB',
             ),
         )
-    if waiting := unsynced(sql):
+    if waiting := unsynced(sql, called):
         yield f"standbys of {called}", waiting
     if others := facts.others(sql, companions=companions):
         yield f"other clients of {called}", other_clients(others, found.role, called)

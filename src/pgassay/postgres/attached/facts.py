@@ -18,6 +18,13 @@ from pgassay.postgres.attached.clients import NOBODY, Client, Companions, propos
 
 ONLY = "the server of --server"
 """What a server is called in messages where no other one is named."""
+
+
+def of_several(called: str, text: str) -> str:
+    """A message that names no server, with the one that it is about where there are several."""
+    return text if called == ONLY else f"{called}: {text}"
+
+
 _STAGING = "attach only to a staging server that nobody needs meanwhile (docs/your-server.md)"
 _LISTED = 5
 

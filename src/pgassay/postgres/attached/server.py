@@ -68,13 +68,15 @@ class Databases:
             self._changes.drop_database(name)
 
     def clone(self, key: str, name: str) -> Path:
-        """CREATE DATABASE … TEMPLATE; raises `DriveError` where the server refuses or has no such snapshot."""
+        """CREATE DATABASE … TEMPLATE; raises `DriveError` where the server refuses or has no such snapshot, and
+        `BenchError` where another one took its place while the load ran on one that it is compared with."""
         if key not in self._snapshots:
             raise DriveError(f'there is no prepared database "{key}" on the server')
         made = self._changes.new_name()
         try:
             self._changes.create_database(made, self._snapshots[key])
         except QueryError as error:
+            self._changes.outlive_failover()
             raise DriveError(f"the server could not copy a database: {error.message}", error.hint) from None
         return Path(made)
 
@@ -226,8 +228,7 @@ class AttachedInstallation:
         try:
             self._scopes(values)
         except SettingError as error:
-            if self.called != about.ONLY:
-                error.message = f"{self.called}: {error.message}"
+            error.message = about.of_several(self.called, error.message)
             raise
 
     def _scopes(self, values: Mapping[str, str]) -> Mapping[str, Scope]:
@@ -242,7 +243,7 @@ class AttachedInstallation:
         found = about.others(self.sql, self.changes.databases, companions=self.companions)
         if found:
             raise other_clients(found, self.facts.role, self.called)
-        require_slots(slots(self.sql), self.slot_bytes)
+        require_slots(slots(self.sql), self.slot_bytes, self.called)
 
 
 _TABLES = """

@@ -52,7 +52,7 @@ def slots(sql: Sql) -> tuple[Slot, ...]:
     return tuple(Slot(*row) for row in sql.query(_SLOTS))
 
 
-def require_slots(found: Sequence[Slot], limit_bytes: int) -> None:
+def require_slots(found: Sequence[Slot], limit_bytes: int, called: str = facts.ONLY) -> None:
     """Raise `BenchError` for a slot that holds back more WAL than the limit, or soon more than the server keeps."""
     for slot in found:
         bound, whose = float(limit_bytes), "--slot-limit"
@@ -60,13 +60,18 @@ def require_slots(found: Sequence[Slot], limit_bytes: int) -> None:
             bound, whose = kept, f"{_KEEP_SHARE:.0%} of max_slot_wal_keep_size"
         if slot.status in ("unreserved", "lost"):
             raise BenchError(
-                f'replication slot "{slot.name}" is {slot.status}: its standby has lost WAL or is about to',
+                facts.of_several(
+                    called, f'replication slot "{slot.name}" is {slot.status}: its standby has lost WAL or is about to'
+                ),
                 "let the standby catch up, then: pgassay resume",
             )
         if slot.retained_bytes > bound:
             raise BenchError(
-                f'replication slot "{slot.name}" holds back {format_size(slot.retained_bytes)} of WAL, more than'
-                f" {format_size(round(bound))} ({whose}): the disk could fill",
+                facts.of_several(
+                    called,
+                    f'replication slot "{slot.name}" holds back {format_size(slot.retained_bytes)} of WAL, more than'
+                    f" {format_size(round(bound))} ({whose}): the disk could fill",
+                ),
                 "let its standby catch up or drop it, then: pgassay resume; or begin anew with a larger --slot-limit",
             )
 
@@ -80,7 +85,7 @@ _ASYNCHRONOUS = ("off", "local")
 _UNSYNCED_LOOKS = 30
 
 
-def unsynced(sql: Sql) -> BenchError | None:
+def unsynced(sql: Sql, called: str = facts.ONLY) -> BenchError | None:
     """What is wrong where commits wait for ever, since fewer synchronous standbys stream than the server asks for."""
     ((names, commit, streaming),) = sql.query(_SYNCED)
     number = re.match(r"\s*(?:(?:first|any)\s+)?(\d+)\s*\(", names, re.IGNORECASE)
@@ -88,7 +93,9 @@ def unsynced(sql: Sql) -> BenchError | None:
     if commit in _ASYNCHRONOUS or streaming >= needed:
         return None
     return BenchError(
-        f"commits wait for synchronous_standby_names = '{names}', and {streaming} of {needed:d} stream WAL",
+        facts.of_several(
+            called, f"commits wait for synchronous_standby_names = '{names}', and {streaming} of {needed:d} stream WAL"
+        ),
         "let the standbys come back, or change that setting yourself",
     )
 
@@ -110,6 +117,7 @@ class Watch:
     limit_bytes: int
     pid: int = 0
     """Of our first session's backend, which is in a database of the user's."""
+    called: str = facts.ONLY
     meters: Mapping[str, tuple[Meter, ...]] = field(
         default_factory=lambda: {
             SOURCE: (
@@ -149,8 +157,8 @@ class Watch:
                 "lag_bytes": self._lag,
                 "slot_bytes": float(max((each.retained_bytes for each in held), default=0)),
             }
-            require_slots(held, self.limit_bytes)
-            waiting = unsynced(self.sql)
+            require_slots(held, self.limit_bytes, self.called)
+            waiting = unsynced(self.sql, self.called)
             self._unsynced_looks = self._unsynced_looks + 1 if waiting else 0
             if waiting and self._unsynced_looks >= _UNSYNCED_LOOKS:
                 raise waiting
