@@ -95,9 +95,11 @@ def test_a_copy_of_the_users_own_database_and_settings_are_no_hindrance() -> Non
     assert resolved.arms[0].data_bytes == 123 << 20
 
 
-def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(tmp_path: Path) -> None:
-    simulation = replace(simulated(tmp_path), events={})
-    said = iter(["before the first window", "the server had other clients: pid 7", *[""] * 100])
+@pytest.mark.parametrize("pairing", ["sequential", "alternate"])
+def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(tmp_path: Path, pairing: str) -> None:
+    simulation = replace(simulated(tmp_path), events={}, study=study_of(design={"pairing": pairing, "slice": "1s"}))
+    windows = 1 if pairing == "sequential" else len(simulation.study.arms)  # that begin before one ends
+    said = iter([*["before the first window"] * windows, "the server had other clients: pid 7", *[""] * 100])
     environment = simulation.environment
 
     def visited() -> Any:

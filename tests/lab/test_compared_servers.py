@@ -12,15 +12,18 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.errors import BenchError, NotSettableError
 from pgassay.interfaces.places import Endpoint, Version
 from pgassay.interfaces.server import Server
-from pgassay.lab.arms import resolve
+from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.attached import called, named, refusals, require_same_rows
+from pgassay.lab.catalogue import every_factor
 from pgassay.lab.environment import Environment, ServerAccess
+from pgassay.lab.pairing import ONE_SERVER, WRITES, resolve_pairing
 from pgassay.lab.run import require_same_servers
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges
 from pgassay.postgres.attached.facts import Facts
 from pgassay.postgres.attached.server import AttachedInstallation, rows_of_relations
 from pgassay.record.journal import Kind
+from pgassay.study.parsing import parse
 from pgassay.study.responses import Status
 from tests.fakes.drive import FakeDrive
 from tests.fakes.staging import FakeStaging
@@ -96,6 +99,63 @@ def test_a_run_on_servers_that_is_cut_short_goes_on_with_the_same_set(compared: 
     assert [(each.block, each.treatment, each.host) for each in again.run.trials] == [
         (each.block, each.treatment, each.host) for each in compared.run.trials
     ]
+
+
+def test_each_server_is_first_in_every_second_block_and_each_trial_has_data_of_its_own(compared: Compared) -> None:
+    """So roles need no swap where the load writes: no trial sees what an earlier one wrote."""
+    order = [[each.levels["postgres.server"].canonical for each in compared.run.trials if each.block == block]
+             for block in range(1, 7)]  # fmt: skip
+    assert all(sorted(block) == ["A", "B"] for block in order)
+    assert all(order[block] == order[block + 1][::-1] for block in (0, 2, 4))
+    clones = [name for name in compared.machine.moments if name.startswith("drive clone ")]
+    assert len(set(clones)) == len(compared.run.trials) == 12
+
+
+def in_turns(script: str = "select-only", crossed: bool = False, **of_each: Any) -> ResolvedStudy:
+    """A comparison of two servers, by pgbench's script; `of_each` is what the lab may do on both."""
+    setting = {"server.work_mem": ["4MB", "8MB"]} if crossed else {}
+    asked = {key: of_each.pop(key) for key in ("placement", "pairing") if key in of_each}
+    load = {"driver": "pgbench", "scale": "1", "checkpoint": "wal", "duration": "8s", "script": script}
+    document = {
+        "factors": {"postgres.server": ["A", "B"], **setting}, "load": load, "design": {"pairing": "auto", **asked},
+    }  # fmt: skip
+    each = fake_site(server=ServerAccess(ours=False, **of_each))
+    return resolve(parse("x", document, every_factor()), replace(each, sets={"": {"A": each, "B": each}}))
+
+
+def test_two_servers_take_turns_with_a_load_that_only_reads_where_their_scheduler_puts_them() -> None:
+    found, reasons = resolve_pairing(in_turns())
+    assert (found.study.design.pairing, found.study.design.placement, reasons) == ("alternate", "free", ())
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"script": "simple-update"}, WRITES),
+        ({"crossed": True}, ONE_SERVER),
+        ({"in_one_piece": "it has companions"}, "it has companions"),
+        ({"placement": "paired"}, "a server of yours stays where its scheduler puts it (placement = paired)"),
+    ],
+)
+def test_otherwise_they_run_one_after_the_other_and_it_is_said_why(asked: Mapping[str, Any], said: str) -> None:
+    found, reasons = resolve_pairing(in_turns(**asked))
+    assert (found.study.design.pairing, reasons) == ("sequential", (said,))
+
+
+def test_servers_in_turns_are_simulated_each_with_its_own_speed(tmp_path: Path) -> None:
+    (tmp_path / "drive").mkdir()
+    design = {"baseline": {"postgres.server": "A"}, "blocks": {"min": 6, "max": 6}}
+    study = study_of(
+        factors={"postgres.server": ["A", "B"]},
+        fixed={"table.fillfactor": "100"},
+        design={**design, "pairing": "alternate", "slice": "1s"},
+    )
+    found = Compared(Machine(tmp_path / "drive"), study=study)
+    found.carry_on()
+    assert {each.regime["pairing"] for each in found.run.trials} == {"alternate"}
+    for trial in found.run.trials:
+        server = f"{trial.levels['postgres.server'].canonical}{(trial.block - 1) % 3 + 1}"
+        assert trial.responses["tps"] == pytest.approx(SPEEDS[server], rel=0.05)
 
 
 def test_one_server_of_each_is_no_host_of_a_fleet(tmp_path: Path) -> None:

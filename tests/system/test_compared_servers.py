@@ -10,6 +10,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.cli import main
 from pgassay.interfaces.errors import Missing
 from pgassay.postgres.attached.attachment import attach
+from pgassay.record.live_sample import FILE
 from pgassay.report import headline, servers
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
@@ -136,9 +137,9 @@ def test_a_slot_that_holds_wal_back_on_one_ends_the_run_and_both_are_as_they_wer
 
 @pytest.mark.slow
 @pytest.mark.timeout(LONG_S)
-@pytest.mark.parametrize("name", ["A", "B"])
+@pytest.mark.parametrize(("name", "pairing"), [("A", "sequential"), ("B", "sequential"), ("A", "alternate")])
 def test_a_failover_of_one_ends_the_run_by_name_and_the_other_is_as_it_was(
-    journey: Place, pair: tuple[Staging, Staging], state_directory: Path, name: str
+    journey: Place, pair: tuple[Staging, Staging], state_directory: Path, name: str, pairing: str
 ) -> None:
     """It goes down, and recovers from an archive that has no more: on a timeline of its own. Once it is the server that
     the load runs on, and once the other."""
@@ -148,9 +149,9 @@ def test_a_failover_of_one_ends_the_run_by_name_and_the_other_is_as_it_was(
         failing.query("ALTER SYSTEM SET restore_command = 'false'")
         failing.query("SELECT pg_reload_conf()")
         both = (failing.dsn(), first.dsn()) if name == "A" else (first.dsn(), failing.dsn())
-        command = words(journey, "a", *both, "--i-own", "--set", "load.duration=20s")
+        command = words(journey, "a", *both, "--i-own", "--set", "load.duration=20s", "--pairing", pairing)
         process = journey.start(*command)
-        wait_until(lambda: load_runs(journey.runs / "a"), process)
+        wait_until(lambda: any((journey.runs / "a" / "trials").glob(f".staging-*/{FILE}")), process)
         time.sleep(3)  # until its clients are connected
         failing.stop()
         (failing.data / "recovery.signal").touch()
@@ -196,7 +197,17 @@ def test_two_servers_of_which_one_has_a_handicap_after_a_run_that_was_killed(
     first, second = pair
     before = [each.state() for each in pair]
     long = words(
-        journey, "killed", first.dsn(), second.dsn(), "--i-own", "--set", "load.duration=20s", "--blocks", "1..1"
+        journey,
+        "killed",
+        first.dsn(),
+        second.dsn(),
+        "--i-own",
+        "--set",
+        "load.duration=20s",
+        "--blocks",
+        "1..1",
+        "--pairing",
+        "sequential",
     )
     process = journey.start(*long)
     wait_until(

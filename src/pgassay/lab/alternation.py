@@ -307,6 +307,7 @@ class LiveTrial:
                     self._hang_up()
                     self.arm.drive.write_back(trial.directory)
             self._views_before = self._views.read_all()
+            trial.environment.server.visitors()
             self._gate()
         if not self.over:
             first = self._turn(0, 0, CONNECTION_S)
@@ -406,6 +407,7 @@ class LiveTrial:
             counted = self._summed(counted_turns)
             if state.alive and self._views is not None:
                 counted |= differences(self._views_before, self._views.read_all(), self._views.meters())
+                state.visitors = trial.environment.server.visitors()
             elsewhere = None
             if self.arm.setup.load.host not in (HERE, LOOPBACK):
                 # A player on another host is none of our processes, so it reports its processor time itself.

@@ -114,6 +114,7 @@ class UserServer:
                 preparing={},
                 checkpoints=self.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
+                in_one_piece=self._in_one_piece() if self.name else "",
                 restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
                 require_alike=require_alike,
@@ -260,6 +261,11 @@ class UserServer:
             return mount_of(facts.data_directory)
         place = facts.data_directory or Path(UNKNOWN)
         return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
+
+    def _in_one_piece(self) -> str:
+        if self.companions != NOBODY:
+            return "what companions do is seen once a second of a whole window"
+        return "" if self.attached.by_socket_alone() else f"our own player reaches {called(self.name)} by no socket"
 
     def pins(self) -> Callable[[str], bool]:
         sql, facts = self.attached.sql, self.attached.facts

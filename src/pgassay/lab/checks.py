@@ -210,12 +210,12 @@ class Evidence:
 def from_outside(evidence: Evidence) -> tuple[Reason, ...]:
     """Every cause outside the treatment that makes the trial invalid; empty if there is none."""
     changed = tuple(Reason("drive_state", f"{name}: {said}") for name, said in (evidence.other_states or {}).items())
+    visited = (Reason("other_clients", evidence.visitors),) if evidence.visitors else ()
     if evidence.by_rounds is not None:
-        return (*changed, *evidence.by_rounds)
+        return (*changed, *visited, *evidence.by_rounds)
     drift_ns = abs(evidence.window_wall_ns - evidence.window_monotonic_ns)
     jumped = Reason("clock_jump", f"the wall clock jumped by {drift_ns / 1e9:.1f} s during the window")
     slowed = () if evidence.untimed else _slowed(evidence)
-    visited = (Reason("other_clients", evidence.visitors),) if evidence.visitors else ()
     return (*changed, *visited, *slowed, *((jumped,) if drift_ns > CLOCK_DRIFT_NS_MAX else ()))
 
 

@@ -77,7 +77,10 @@ class ServerAccess:
     """What the lab may do by itself on the servers: everything on clusters of ours, less on a server of the user's."""
 
     ours: bool = True
-    """Else it is one server, whose databases stand for clusters: then they cannot take turns."""
+    """Else its databases stand for clusters: those of one server cannot take turns."""
+    in_one_piece: str = ""
+    """Why windows on a server that is not ours cannot be cut into slices, even where several are compared; empty where
+    they can."""
     pins: Callable[[str], bool] = lambda setting: True
     """May the lab set this setting by itself, for the sake of the regime?"""
     preparing: Mapping[str, str] = field(default_factory=lambda: PREPARING)

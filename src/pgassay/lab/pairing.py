@@ -23,6 +23,7 @@ from pgassay.study.units import format_size, parse_memory
 from pgassay.study.work import UNPINNED
 
 ONE_SERVER = "the treatments are databases of a server of yours, which cannot stand still for one of them"
+WRITES = "the load writes, and a server of yours goes on with what it has left dirty in the other one's turn"
 
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""
@@ -54,8 +55,8 @@ def factor_refusals(study: Study, catalogue: FactorCatalogue) -> Iterator[str]:
 
 def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; servers in turns in pairs
-    with their load only where no treatment writes: one that waits less for flushes would gain more by pairs than
-    elsewhere (docs/statistics.md).
+    with their load only where they are ours and no treatment writes: one that waits less for flushes would gain more by
+    pairs than elsewhere (docs/statistics.md).
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """
@@ -69,7 +70,8 @@ def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, 
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
     placement = design.placement
     if placement == AUTO and pairing == ALTERNATE:
-        placement = PAIRED if all(arm.setup.load.reads_only for arm in resolved.arms) else FREE
+        ours = resolved.environment.server.ours
+        placement = PAIRED if ours and all(arm.setup.load.reads_only for arm in resolved.arms) else FREE
     found = replace(design, pairing=pairing, placement=placement)
     if found == design:
         return resolved, reasons
@@ -83,8 +85,14 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         yield "no two treatments are compared with each other"
         return
     if not resolved.environment.server.ours:
-        yield ONE_SERVER
-        return
+        if any(len({arm.setup.server for arm in each}) < len(each) for each in together):
+            yield ONE_SERVER
+            return
+        yield from filter(None, (arm.environment.server.in_one_piece for arm in arms))
+        if not all(arm.setup.load.reads_only for arm in arms):
+            yield WRITES
+        if study.design.placement == PAIRED:
+            yield "a server of yours stays where its scheduler puts it (placement = paired)"
     yield from factor_refusals(study, resolved.environment.catalogue)
     asked = set()
     for arm in arms:

@@ -119,9 +119,7 @@ class NamedServer(Factor):
     stage = Stage.BUILD
     summary = "which server of --server serves"
     accepts = "its name there"
-
-    def turns(self, name: str) -> Turns:
-        return Turns("the servers are not ours")
+    in_turns = Turns(note="a load that only reads, and both servers by a socket of this machine")
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, typed.strip())

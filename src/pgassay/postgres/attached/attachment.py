@@ -118,6 +118,11 @@ class Attachment:
     ledger: AttachedLedger
     changes: ServerChanges
 
+    def by_socket_alone(self) -> bool:
+        """Does a program reach it that knows nothing of libpq: by a Unix socket, and without a password?"""
+        with self.endpoint.connect() as connection:
+            return self.endpoint.socket_directory.is_absolute() and not connection.pgconn.used_password
+
     def close(self) -> None:
         """Put everything back, unlock; raises `BenchError` for what stays owed. Calling it twice is harmless."""
         try:

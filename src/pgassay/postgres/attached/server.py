@@ -137,7 +137,7 @@ class AttachedServer:
             return False
 
     def freeze(self, *kinds: str) -> None:
-        """Nothing: its processes are not ours to stop. Databases of one server do not take turns."""
+        """Nothing: its processes are not ours to stop. Those that take turns have nothing to do without a load."""
 
     def thaw(self) -> None:
         """Nothing, as for `freeze`."""

@@ -173,7 +173,7 @@ class Watch:
         """Nothing to wait for: these views show the present."""
 
     def rest(self) -> None:
-        """Nothing: databases of one server do not take turns."""
+        """Nothing: a server of the user's goes on."""
 
     def wake(self) -> None:
         """Nothing, as for `rest`."""
