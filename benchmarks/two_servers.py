@@ -24,6 +24,7 @@ from statistics import fmean
 from benchmarks.player import Case, text_of
 from benchmarks.private_server import Bench, serving
 from benchmarks.ratios import bounds, interval
+from pgassay.analysis.effects import Effect
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
@@ -73,7 +74,7 @@ def learn(bench: Bench, planted: float, pairs: int) -> tuple[float, list[float]]
     return share, found
 
 
-def compare(first: Bench, second: Bench, run: Path, minutes: float, more: Sequence[str]) -> Findings:
+def compare(first: Bench, second: Bench, run: Path, minutes: float, more: Sequence[str]) -> Effect:
     """The comparison, as a user asks for it."""
     named = [
         word
@@ -87,8 +88,7 @@ def compare(first: Bench, second: Bench, run: Path, minutes: float, more: Sequen
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=owed)
     if done.returncode:
         raise SystemExit(f"compare ended with {done.returncode}: {done.stdout}")
-    findings = Findings(Run.open(run))
-    (judged,) = findings.verdicts
+    (judged,) = Findings(Run.open(run)).verdicts
     effect = judged.effect
     print(
         f"{run.name}: {judged.verdict.text}; B/A = {effect.estimate:.4f} [{effect.low:.4f}, {effect.high:.4f}],"
@@ -96,7 +96,7 @@ def compare(first: Bench, second: Bench, run: Path, minutes: float, more: Sequen
         f" in {(time.monotonic() - began_s) / 60:.1f} min",
         flush=True,
     )
-    return findings
+    return effect
 
 
 def main(words: Sequence[str] | None = None) -> None:
@@ -120,7 +120,7 @@ def main(words: Sequence[str] | None = None) -> None:
                 f"planted: {100 * share:.3g} % of statements are logged; slower/usual = {interval(found)}", flush=True
             )
             plant(second, share)
-            effect = compare(first, second, runs / "planted", given.minutes, more).verdicts[0].effect
+            effect = compare(first, second, runs / "planted", given.minutes, more)
             low, _, high = bounds(found)
             print(f"the truth is in the interval: {effect.low <= high and low <= effect.high}")
 
