@@ -78,6 +78,9 @@ def test_a_plan_says_of_each_what_would_change_and_changes_nothing(
     for name, each in zip("AB", pair, strict=True):
         assert f"{name}: {each.folder}:" in said
         assert f"{name}: databases pgassay_…: one prepared" in said
+    assert "2 servers at once take turns" in said
+    assert main([*words(journey, "a", pair[0].dsn(), pair[1].dsn(), "--dry-run", "--companion", "standby")]) == 0
+    assert "what companions do is seen once a second of a whole window" in capsys.readouterr().out
     assert [each.state() for each in pair] == before
 
 

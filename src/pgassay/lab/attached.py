@@ -265,7 +265,9 @@ class UserServer:
     def _in_one_piece(self) -> str:
         if self.companions != NOBODY:
             return "what companions do is seen once a second of a whole window"
-        return "" if self.attached.by_socket_alone() else f"our own player reaches {called(self.name)} by no socket"
+        if self.attached.by_socket_alone():
+            return ""
+        return f"{called(self.name)} is not reached by a Unix socket without a password"
 
     def pins(self) -> Callable[[str], bool]:
         sql, facts = self.attached.sql, self.attached.facts

@@ -1,8 +1,12 @@
 """The address of a user's server: never with a password, and with all that programs need to get there."""
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import psycopg
 import pytest
 
 from pgassay.errors import UsageError
@@ -58,3 +62,22 @@ def test_programs_and_sessions_get_the_same_address() -> None:
 def test_a_private_server_has_no_variable_more_than_where_it_is() -> None:
     private = Endpoint(Path("/run/x"), 5499, "postgres", "me")
     assert set(private.environment()) == {"PGHOST", "PGPORT", "PGDATABASE", "PGUSER"}
+
+
+class Answering(Endpoint):
+    """A server that asks for a password where its role is called so."""
+
+    def connect(self, **more: Any) -> Any:
+        if self.user == "gone":
+            raise psycopg.OperationalError
+        return nullcontext(SimpleNamespace(pgconn=SimpleNamespace(used_password=self.user == "asked")))
+
+
+@pytest.mark.parametrize(
+    ("place", "role", "alone"),
+    [("/run/x", "me", True), ("/run/x", "asked", False), ("db1", "me", False), ("/run/x", "gone", False)],
+)
+def test_a_program_without_libpq_needs_a_socket_and_no_password(place: str, role: str, alone: bool) -> None:
+    none: Any = None
+    endpoint = Answering(Path(place), 5432, "postgres", role)
+    assert attachment.Attachment(endpoint, none, none, none, none).by_socket_alone() == alone

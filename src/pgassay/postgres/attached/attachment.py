@@ -10,6 +10,7 @@ Our own sessions wait for no standby: what is put back must not hang where a syn
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -120,8 +121,11 @@ class Attachment:
 
     def by_socket_alone(self) -> bool:
         """Does a program reach it that knows nothing of libpq: by a Unix socket, and without a password?"""
-        with self.endpoint.connect() as connection:
+        import psycopg
+
+        with suppress(psycopg.Error), self.endpoint.connect() as connection:
             return self.endpoint.socket_directory.is_absolute() and not connection.pgconn.used_password
+        return False
 
     def close(self) -> None:
         """Put everything back, unlock; raises `BenchError` for what stays owed. Calling it twice is harmless."""
