@@ -32,7 +32,7 @@ from pgassay.report.findings import Findings
 PLANTED = "log_statement_sample_rate"
 SETTINGS = {"log_min_duration_sample": "0", PLANTED: "0", "fsync": "on"}
 """As a user's servers, they sync what they write: else the kernel would write it back in the other one's window."""
-SCALE, CLIENTS, THREADS = 5, 2, 1
+SCALE, CLIENTS, THREADS = 5, 4, 2
 LOAD = ("-S", "-s", str(SCALE), "-c", str(CLIENTS), "-j", str(THREADS), "-T", "10", "--set", "load.warmup=1s")
 TRIED, TRIED_PAIRS = 0.2, 40
 """A share of logged statements, and in how many pairs of windows it is tried before the planted one is chosen."""
@@ -65,7 +65,9 @@ def learn(bench: Bench, planted: float, pairs: int) -> tuple[float, list[float]]
     program = str(bench.installation.bindir / "pgbench")
     bench.runner.run([program, "-i", "-q", "-s", str(SCALE)], environment=bench.server.endpoint.environment())
     script = PlayedScript("select-only", text_of(bench, case))
-    load = PlayedLoad((script,), CLIENTS, THREADS, case.protocol, seed=1, variables={"scale": str(SCALE)})
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    variables = {"scale": str(SCALE)}
+    load = PlayedLoad((script,), CLIENTS, THREADS, case.protocol, seed=1, variables=variables, pair_on=cpus)
     with Player(load, bench.server.endpoint, bench.runner, bench.clock) as player:
         player.play(duration_ms=2000)
         share = TRIED * log(1 - planted) / fmean(slower_by(bench, player, TRIED, TRIED_PAIRS))

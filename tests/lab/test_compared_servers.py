@@ -1,5 +1,6 @@
 """Servers of the user's that are compared: each arm runs on its own, blocks go to the sets in turn, data are alike."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,14 +14,14 @@ from pgassay.interfaces.errors import BenchError, NotSettableError
 from pgassay.interfaces.places import Endpoint, Version
 from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedStudy, resolve
-from pgassay.lab.attached import called, named, refusals, require_same_rows
+from pgassay.lab.attached import called, named, owner_of, refusals, require_same_rows
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.environment import Environment, ServerAccess
-from pgassay.lab.pairing import ONE_SERVER, WRITES, resolve_pairing
+from pgassay.lab.pairing import NO_PAIRS, ONE_SERVER, WRITES, resolve_pairing
 from pgassay.lab.run import require_same_servers
 from pgassay.lab.workbench import Workbench
 from pgassay.postgres.attached.changes import AttachedLedger, ServerChanges
-from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.facts import NO_PROCESS, Facts
 from pgassay.postgres.attached.server import AttachedInstallation, rows_of_relations
 from pgassay.record.journal import Kind
 from pgassay.study.parsing import parse
@@ -123,9 +124,11 @@ def in_turns(script: str = "select-only", crossed: bool = False, **of_each: Any)
     return resolve(parse("x", document, every_factor()), replace(each, sets={"": {"A": each, "B": each}}))
 
 
-def test_two_servers_take_turns_with_a_load_that_only_reads_where_their_scheduler_puts_them() -> None:
+def test_two_servers_take_turns_with_a_load_that_only_reads_in_pairs_with_it() -> None:
     found, reasons = resolve_pairing(in_turns())
-    assert (found.study.design.pairing, found.study.design.placement, reasons) == ("alternate", "free", ())
+    assert (found.study.design.pairing, found.study.design.placement, reasons) == ("alternate", "paired", ())
+    found, _ = resolve_pairing(in_turns(pairs=False))
+    assert found.study.design.placement == "free", "another account's backends are not ours to move"
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_two_servers_take_turns_with_a_load_that_only_reads_where_their_schedule
         ({"script": "simple-update"}, WRITES),
         ({"crossed": True}, ONE_SERVER),
         ({"in_one_piece": "it has companions"}, "it has companions"),
-        ({"placement": "paired"}, "a server of yours stays where its scheduler puts it (placement = paired)"),
+        ({"placement": "paired", "pairs": False}, NO_PAIRS),
     ],
 )
 def test_otherwise_they_run_one_after_the_other_and_it_is_said_why(asked: Mapping[str, Any], said: str) -> None:
@@ -240,3 +243,7 @@ def test_a_run_goes_on_with_no_other_server() -> None:
         require_same_servers(before, {"A": {"system": "1"}, "B": {"system": "3", "address": "b:5432"}})
     with pytest.raises(UsageError, match="the server at b:5432 is not the one"):
         require_same_servers({"system": "1"}, {"": {"system": "3", "address": "b:5432"}})
+
+
+def test_the_account_of_a_server_elsewhere_is_not_known() -> None:
+    assert (owner_of(os.getpid()), owner_of(NO_PROCESS)) == (os.getuid(), None)

@@ -7,7 +7,7 @@ docs/your-server.md.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -88,6 +88,8 @@ class UserServer:
     """Where the client programs are."""
     checkpoints: bool
     """May we ask for a CHECKPOINT before a window, on every server that is compared?"""
+    uid: int
+    """Of the account that a load's program has."""
     databases: Databases = field(init=False)
     watch: Watch | None = None
     """Of the trial that runs."""
@@ -115,6 +117,7 @@ class UserServer:
                 checkpoints=self.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
                 in_one_piece=self._in_one_piece() if self.name else "",
+                pairs=owner_of(self.attached.facts.postmaster_pid) == self.uid,
                 restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
                 require_alike=require_alike,
@@ -312,6 +315,13 @@ class UserServer:
         return [] if facts.data_directory is not None else ["diskstats", "diskstats_wal"]
 
 
+def owner_of(pid: int) -> int | None:
+    """The account of a process; None of one that is not on this machine."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}").stat().st_uid
+    return None
+
+
 def called(name: str) -> str:
     """What a server is called in messages."""
     return f"server {name} of --server" if name else about.ONLY
@@ -351,7 +361,7 @@ class AttachedBench(Workbench):
             bindir = self.finder.find(None, options.bindir).bindir
             checkpoints = all(each.facts.checkpoints for each in found.values())
             made = [
-                UserServer(name, each, options, companions, self.clock, bindir, checkpoints)
+                UserServer(name, each, options, companions, self.clock, bindir, checkpoints, self.account.uid)
                 for name, each in found.items()
             ]
             of_each = len(made) // len(options.servers)

@@ -89,6 +89,8 @@ class ServerAccess:
     """May we ask for a CHECKPOINT before a window?"""
     database_bytes: Callable[[str], int] = dict[str, int]().__getitem__
     """How large a database of the user's own server is; a server of ours has nothing to copy."""
+    pairs: bool = True
+    """May clients share a CPU with their backends (`design.placement`)? Not with those of another account."""
     restart: str = ""
     """The user's command by which the server is restarted before each trial; empty where that is not so."""
     require_alike: Callable[[str, Server], None] = lambda key, server: None

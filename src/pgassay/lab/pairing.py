@@ -24,6 +24,7 @@ from pgassay.study.work import UNPINNED
 
 ONE_SERVER = "the treatments are databases of a server of yours, which cannot stand still for one of them"
 WRITES = "the load writes, and a server of yours goes on with what it has left dirty in the other one's turn"
+NO_PAIRS = "its backends are another account's, or on another machine (placement = paired)"
 
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""
@@ -55,8 +56,8 @@ def factor_refusals(study: Study, catalogue: FactorCatalogue) -> Iterator[str]:
 
 def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, ...]]:
     """The study with `sequential` or `alternate` for `auto`, and why it is not `alternate`; servers in turns in pairs
-    with their load only where they are ours and no treatment writes: one that waits less for flushes would gain more by
-    pairs than elsewhere (docs/statistics.md).
+    with their load only where their account is ours and no treatment writes: one that waits less for flushes would gain
+    more by pairs than elsewhere (docs/statistics.md).
 
     Raises `UsageError` where it asks for `alternate` by name and that cannot be.
     """
@@ -70,12 +71,17 @@ def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, 
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
     placement = design.placement
     if placement == AUTO and pairing == ALTERNATE:
-        ours = resolved.environment.server.ours
-        placement = PAIRED if ours and all(arm.setup.load.reads_only for arm in resolved.arms) else FREE
+        read_only = all(arm.setup.load.reads_only for arm in resolved.arms)
+        placement = PAIRED if read_only and pairs(resolved) else FREE
     found = replace(design, pairing=pairing, placement=placement)
     if found == design:
         return resolved, reasons
     return resolve(replace(resolved.study, design=found), resolved.environment), reasons
+
+
+def pairs(resolved: ResolvedStudy) -> bool:
+    """May clients share a CPU with their backends, on every server?"""
+    return all(arm.environment.server.pairs for arm in resolved.arms)
 
 
 def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
@@ -91,8 +97,8 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         yield from filter(None, (arm.environment.server.in_one_piece for arm in arms))
         if not all(arm.setup.load.reads_only for arm in arms):
             yield WRITES
-        if study.design.placement == PAIRED:
-            yield "a server of yours stays where its scheduler puts it (placement = paired)"
+        if study.design.placement == PAIRED and not pairs(resolved):
+            yield NO_PAIRS
     yield from factor_refusals(study, resolved.environment.catalogue)
     asked = set()
     for arm in arms:
