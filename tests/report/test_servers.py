@@ -73,6 +73,13 @@ def test_a_verdict_on_one_of_each_is_about_these_instances(tmp_path: Path) -> No
     assert ["address", "/100:5432", "/75:5432", "/50:5432"] in [list(map(str, row)) for row in table.rows]
 
 
+def test_servers_on_this_machine_are_not_told_apart_by_the_way_to_them(tmp_path: Path) -> None:
+    run = compared(tmp_path / "run")
+    for facts in run.host["attached"].values():
+        facts["here"] = True
+    assert plain(Findings(run))["servers"]["network"] == []
+
+
 @pytest.mark.parametrize(("each", "few"), [(2, True), (3, False)])
 def test_of_a_few_of_each_the_page_says_what_they_do_not_show(tmp_path: Path, each: int, few: bool) -> None:
     sets = {f"set {number}": 1.0 + number / 50 for number in range(each)}
