@@ -121,6 +121,10 @@ case "$(cat {folder}/mode)" in
   fail) echo "Job for postgresql.service failed."; exit 3 ;;
   nothing) exit 0 ;;
   ignore) {pg_ctl} -D {folder}/data {how} restart -o "{options} -c shared_buffers=77MB" ;;
+  manage) grep -v ^shared_buffers {folder}/data/postgresql.auto.conf >{folder}/kept
+    cat {folder}/kept >{folder}/data/postgresql.auto.conf
+    {{ cat {folder}/data/postgresql.conf; echo shared_buffers = 77MB; }} >{folder}/managed.conf
+    {pg_ctl} -D {folder}/data {how} restart -o "{options} -c config_file={folder}/managed.conf" ;;
   another) {pg_ctl} -D {folder}/data {how} stop && {pg_ctl} -D {folder}/second {how} start -o "{options}" ;;
   slow) inside 1; {pg_ctl} -D {folder}/data {how} stop; sleep 1; {pg_ctl} -D {folder}/data {how} start -o "{options}" ;;
   half) {pg_ctl} -D {folder}/data {how} stop; inside 600 ;;
