@@ -281,8 +281,8 @@ def test_settings_that_take_a_restart_are_compared_while_standbys_stream(
     assert not any(reason.code in ("other_clients", "failed") for reason in reasons), reasons
     assert {trial.settings["shared_buffers"] for trial in run.trials} == {"128MB", "1GB"}
     assert {trial.regime["synchronous_standby_names"] for trial in run.trials} == {f"FIRST 1 ({NEAR})"}
-    (verdict,) = Findings(run).verdicts  # unless a machine was too busy for each trial
-    assert verdict.kind is not Kind.UNRESOLVED, done.stdout
+    (judged,) = Findings(run).verdicts
+    assert judged.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.EQUIVALENT), done.stdout
     assert main(["show", str(journey.runs / "a"), "--verbose"]) == 0
     assert f"synchronous_standby_names = 'FIRST 1 ({NEAR})'" in " ".join(capsys.readouterr().out.split())
 
