@@ -250,17 +250,8 @@ def attached(server: Cluster, folder: Path, restart: bool = True, dsn: str = "")
 def words(journey: Place, server: Cluster, *more: str, larger: str = "256MB") -> tuple[str, ...]:
     tiny = ("-s", "1", "-c", "2", "-j", "1", "-T", "1s", "--set", "load.warmup=0s", "--blocks", "5..5", "--seed", "3")
     where = ("--server", server.dsn(), "--i-own", *DECLARED, "--restart-command", str(server.script))
-    return (
-        "compare",
-        "shared_buffers=128MB",
-        f"shared_buffers={larger}",
-        *tiny,
-        *where,
-        *ANYWHERE,
-        "--out",
-        str(journey.runs / "a"),
-        *more,
-    )
+    levels = ("compare", "shared_buffers=128MB", f"shared_buffers={larger}")
+    return (*levels, *tiny, *where, *ANYWHERE, "--out", str(journey.runs / "a"), *more)
 
 
 def test_settings_that_take_a_restart_are_compared_while_standbys_stream(
