@@ -6,6 +6,7 @@ found and ended, and which limit its memory and its share of the processors wher
 What is emulated: the hosts share processors and drive. Addresses are those kept for such trials (RFC 2544).
 """
 
+import ctypes
 import os
 import shutil
 import signal
@@ -23,10 +24,13 @@ from pgassay.fleet import certificates
 from tests.fleet import host_groups
 
 ROOT = Path(__file__).parents[2]
-HEAD = "198.18.0.1"
+NETWORK = "198.18.0"
+HEAD = f"{NETWORK}.1"
 PORT = 8786
 END_S = 300.0
 WAIT_S = 600.0
+_NETWORK = 0x40000000
+"""CLONE_NEWNET, since Python has setns from 3.12 on."""
 # What another test has mounted just now would stay mounted here, and its device busy, when it unmounts it there. What
 # the host's own data lie on stays.
 _ENTER = r"""sed -nE 's#^([^ ]+ ){4}(/[^ ]+) .* - (fuse(\.[^ ]*)? .*|[^ ]+ /dev/loop.*)#\2#p' /proc/self/mountinfo |
@@ -43,12 +47,23 @@ class Host:
     name: str
     space: str
     folder: Path
+    address: str
     groups: tuple[Path, ...] = ()
 
     @property
     def data(self) -> Path:
         """Where its clusters live."""
         return self.folder / "data"
+
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """This thread, and what it starts meanwhile, has the network of the host (setns(2)), and nothing else of it."""
+        with Path("/proc/thread-self/ns/net").open("rb") as own, Path("/run/netns", self.space).open("rb") as there:
+            _set_network(there.fileno())
+            try:
+                yield
+            finally:
+                _set_network(own.fileno())
 
     def start(self, *words: str, log: str = "log") -> "subprocess.Popen[bytes]":
         """`python -m` these words on the host; what it says is in a file of its folder."""
@@ -151,20 +166,26 @@ def require() -> None:
         pytest.skip("this kernel has no bridge")
 
 
+def _set_network(descriptor: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.setns(descriptor, _NETWORK) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
 def _ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True)
 
 
 @contextmanager
 def _host(folder: Path, name: str, number: int) -> Iterator[Host]:
-    space = f"pgassay-{os.getpid()}-{name}"
+    space = f"pgassay-{os.getpid()}-{folder.parent.name}-{name}"
     folder.mkdir()
     (folder / "data").mkdir()
     (folder / "machine-id").write_text(f"{number:032x}\n", encoding="ascii")
     with ExitStack() as stack:
         _ip("netns", "add", space)
         stack.callback(_ip, "netns", "del", space)
-        host = Host(name, space, folder, stack.enter_context(host_groups.made(space)))
+        host = Host(name, space, folder, f"{NETWORK}.{number}", stack.enter_context(host_groups.made(space)))
         stack.callback(_empty, host)
         _ip("-n", space, "link", "set", "lo", "up")
         yield host
@@ -206,25 +227,32 @@ class Lab:
 
 
 @contextmanager
-def lab(folder: Path, count: int) -> Iterator[Lab]:
+def cabled(folder: Path, count: int) -> Iterator[tuple[Host, tuple[Host, ...]]]:
     """A head and `count` hosts that are cabled to it."""
     require()
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    certificates.make(folder / "certs", 2)
     with ExitStack() as stack:
-        head = stack.enter_context(_host(folder / "head", "head", 0xF))
+        head = stack.enter_context(_host(folder / "head", "head", 1))
         _ip("-n", head.space, "link", "add", "br0", "type", "bridge")
         _ip("-n", head.space, "addr", "add", f"{HEAD}/24", "dev", "br0")
         _ip("-n", head.space, "link", "set", "br0", "up")
         hosts = []
         for number in range(1, count + 1):
-            host = stack.enter_context(_host(folder / f"h{number}", f"h{number}", number))
+            host = stack.enter_context(_host(folder / f"h{number}", f"h{number}", number + 1))
             far = ("type", "veth", "peer", "name", "eth0", "netns", host.space)
             _ip("-n", head.space, "link", "add", f"port{number}", *far)
             _ip("-n", head.space, "link", "set", f"port{number}", "master", "br0", "up")
-            _ip("-n", host.space, "addr", "add", f"198.18.0.{number + 1}/24", "dev", "eth0")
+            _ip("-n", host.space, "addr", "add", f"{host.address}/24", "dev", "eth0")
             _ip("-n", host.space, "link", "set", "eth0", "up")
             _ip("-n", host.space, "route", "add", "default", "via", HEAD)
             hosts.append(host)
-        yield Lab(head, tuple(hosts), folder / "certs")
+        yield head, tuple(hosts)
+
+
+@contextmanager
+def lab(folder: Path, count: int) -> Iterator[Lab]:
+    """These as a fleet, which talks by TLS."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not installed")
+    with cabled(folder, count) as (head, hosts):
+        certificates.make(folder / "certs", 2)
+        yield Lab(head, hosts, folder / "certs")

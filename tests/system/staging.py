@@ -2,8 +2,8 @@
 
 import os
 import shlex
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import psycopg
 from pgassay.host.accounts import choose
 from pgassay.interfaces.running import Running
 from pgassay.testing import real
+from tests.fleet.namespaces import Host
 
 PORT = 5999
 _WAITED_FOR = "database system is ready to accept connections"
@@ -25,11 +26,17 @@ _OWNERS = (
 """What its owner has made of it."""
 
 
-class Staging:
-    """A server below a folder; `state` is all that must be as it was."""
+def options(sockets: Path, host: Host | None) -> list[str]:
+    """Of a server's command line: where it is reached."""
+    return ["-k", str(sockets), "-p", str(PORT), "-c", f"listen_addresses={'0.0.0.0' if host else ''}"]
 
-    def __init__(self, folder: Path) -> None:
+
+class Staging:
+    """A server below a folder, and on a host where one is given; `state` is all that must be as it was."""
+
+    def __init__(self, folder: Path, host: Host | None = None) -> None:
         self.folder = folder
+        self.host = host
         self.data = folder / "data"
         self._bindir = real.installation().bindir
         self._runner = real.runner()
@@ -48,16 +55,19 @@ class Staging:
         """Start it, also after a crash."""
         log = self.folder / "log"
         log.unlink(missing_ok=True)
-        words = ["-D", str(self.data), "-k", str(self.folder), "-p", str(PORT), "-c", "listen_addresses="]
-        self._running = self._runner.start(
-            [str(self._bindir / "postgres"), *words], stdout=log, stderr=log, directory=Path("/")
-        )
+        self._running = self.started(self.data, self.folder, log, self.host)
         while _WAITED_FOR not in log.read_text():
             try:
                 self._running.wait(0.05)
             except TimeoutError:
                 continue
             raise AssertionError(log.read_text())
+
+    def started(self, data: Path, sockets: Path, log: Path, host: Host | None) -> Running:
+        """The server of this data directory, on a host also by its addresses."""
+        words = [str(self._bindir / "postgres"), "-D", str(data), *options(sockets, host)]
+        with host.inside() if host else nullcontext():
+            return self._runner.start(words, stdout=log, stderr=log, directory=Path("/"))
 
     def stop(self) -> None:
         """End it without a word, as a power cut would."""
@@ -111,6 +121,10 @@ case "$(cat {folder}/mode)" in
   fail) echo "Job for postgresql.service failed."; exit 3 ;;
   nothing) exit 0 ;;
   ignore) {pg_ctl} -D {folder}/data {how} restart -o "{options} -c shared_buffers=77MB" ;;
+  manage) grep -v ^shared_buffers {folder}/data/postgresql.auto.conf >{folder}/kept
+    cat {folder}/kept >{folder}/data/postgresql.auto.conf
+    {{ cat {folder}/data/postgresql.conf; echo shared_buffers = 77MB; }} >{folder}/managed.conf
+    {pg_ctl} -D {folder}/data {how} restart -o "{options} -c config_file={folder}/managed.conf" ;;
   another) {pg_ctl} -D {folder}/data {how} stop && {pg_ctl} -D {folder}/second {how} start -o "{options}" ;;
   slow) inside 1; {pg_ctl} -D {folder}/data {how} stop; sleep 1; {pg_ctl} -D {folder}/data {how} start -o "{options}" ;;
   half) {pg_ctl} -D {folder}/data {how} stop; inside 600 ;;
@@ -122,19 +136,21 @@ esac
 class Restartable(Staging):
     """A staging server with a script of its owner's that restarts it, as the word in `mode` says."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
+    def __init__(self, folder: Path, host: Host | None = None) -> None:
+        super().__init__(folder, host)
         account = choose()
         words = [str(real.installation().bindir / "pg_ctl")]
         if os.geteuid() == 0:
             words = ["setpriv", f"--reuid={account.uid}", f"--regid={account.gid}", "--clear-groups", *words]
+        if host is not None:
+            words = ["nsenter", f"--net=/run/netns/{host.space}", *words]
         self.script = folder / "restart.sh"
         self._pg_ctl = shlex.join(words)
         text = _SCRIPT.format(
             folder=folder,
             pg_ctl=self._pg_ctl,
             how=f"-w -t 60 -m fast -s -l {folder}/log2",
-            options=f"-k {folder} -p {PORT} -c listen_addresses=",
+            options=shlex.join(options(folder, host)),
         )
         self.script.write_text(text)
         self.script.chmod(0o755)
@@ -169,7 +185,7 @@ class Restartable(Staging):
 
 
 @contextmanager
-def staging(kind: type[Staging] = Staging) -> Iterator[Staging]:
+def staging(kind: Callable[[Path], Staging] = Staging) -> Iterator[Staging]:
     """It runs, and is gone at the end."""
     with real.private_folder() as folder:
         if os.geteuid() == 0:

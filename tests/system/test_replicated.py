@@ -1,19 +1,22 @@
 """A cluster as people have it: a primary, a synchronous and an asynchronous standby, a pooler, and an exporter.
 
-All are real and run here, reached by private sockets. A directory stands for the address that a failover moves.
+All are real. Each server has a network namespace of its own where root can make some; else all are reached by private
+sockets, and a directory stands for the address that a failover moves.
 """
 
 import os
 import shutil
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import psycopg
 import pytest
 
+from pgassay.analysis.verdicts import Kind
 from pgassay.cli import main
 from pgassay.errors import PgassayError
 from pgassay.interfaces.errors import BenchError, ClusterError, Missing
@@ -24,37 +27,55 @@ from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing import real
+from tests.fleet.namespaces import NETWORK, Host, cabled
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, load_runs, wait_until
 from tests.system.staging import PORT, Restartable, staging
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(LONG_S)]
 
 PATIENCE_S = 120.0
+PASSWORD = "secret"
+FLOATING = 100
+"""The last byte of the address that a failover moves."""
 NEAR, FAR = "near", "far"
 """The standby that commits wait for, and the one that they do not."""
 DECLARED = ("--companion", "standby", "--companion", "role=monitoring")
 COMPANIONS = Companions.of(["standby", "role=monitoring"])
+READS = """SELECT sum(abalance)
+  FROM (SELECT 1 + (random() * 1999999)::int AS aid FROM generate_series(1, 500)) AS wanted
+  JOIN pgbench_accounts USING (aid);
+"""
 _STREAMING = "SELECT application_name, sync_state FROM pg_stat_replication WHERE state = 'streaming' ORDER BY 1"
 
 
 class Cluster(Restartable):
-    """The primary of it, with its two standbys below its folder; the monitoring connects again whenever it must."""
+    """The primary of it, with its two standbys below its folder; the monitoring connects again whenever it must.
 
-    def __init__(self, folder: Path) -> None:
-        self.address = folder / "address"
-        self.address.symlink_to(folder)
-        super().__init__(folder)
+    On hosts, each server has one, is reached by address and asks for a password, and the primary's is an address more.
+    """
+
+    def __init__(self, folder: Path, hosts: tuple[Host, ...] = ()) -> None:
+        self.address, self.hosts = str(folder), dict(zip(("primary", NEAR, FAR), hosts, strict=bool(hosts)))
+        super().__init__(folder, self.hosts.get("primary"))
         self.query("CREATE ROLE replicator LOGIN REPLICATION")
         self.query("CREATE ROLE monitoring LOGIN IN ROLE pg_monitor")
+        for role in ("owner", "monitoring"):
+            self.query(f"ALTER ROLE {role} PASSWORD '{PASSWORD}'")
+        passwords = folder / "pgpass"
+        passwords.write_text(f"*:*:*:*:{PASSWORD}\n")
+        passwords.chmod(0o600)
+        shutil.chown(passwords, self.data.owner(), self.data.group())  # the load's programs run under that account
+        near = f"{NETWORK}.0/24"
+        with (self.data / "pg_hba.conf").open("a") as lines:
+            lines.write(f"host replication replicator {near} trust\nhost all all {near} scram-sha-256\n")
+        self.query("SELECT pg_reload_conf()")
+        self.address = f"{NETWORK}.{FLOATING}" if hosts else str(folder / "address")
+        self._lead_to("primary")
         self._standbys: dict[str, Running] = {}
         for name in (NEAR, FAR):
-            words = [
-                "-D",
-                str(folder / name),
-                "-d",
-                f"host={folder} port={PORT} user=replicator application_name={name}",
-            ]
-            done = real.runner().run([str(self._bindir / "pg_basebackup"), *words, "-R", "-c", "fast", "--no-sync"])
+            primary = f"host={self.address} port={PORT} user=replicator application_name={name}"
+            words = ["-D", str(folder / name), "-d", primary, "-R", "-c", "fast", "--no-sync"]
+            done = real.runner().run([str(self._bindir / "pg_basebackup"), *words])
             assert done.status == 0, done.stderr
             self.start_standby(name)
         self.query(f"ALTER SYSTEM SET synchronous_standby_names = 'FIRST 1 ({NEAR})'")
@@ -64,18 +85,31 @@ class Cluster(Restartable):
         self._monitoring = threading.Thread(target=self._monitor, daemon=True)
         self._monitoring.start()
 
+    def _lead_to(self, name: str) -> None:
+        """The primary's address: one that moves from host to host, or a directory that is a link to its sockets."""
+        if not self.hosts:
+            Path(self.address).unlink(missing_ok=True)
+            Path(self.address).symlink_to(self.folder if name == "primary" else self._sockets(name))
+            return
+        for other, host in self.hosts.items():
+            if other == name or self.address in output("ip", "-n", host.space, "addr", "show", "dev", "eth0"):
+                how = "add" if other == name else "del"
+                output("ip", "-n", host.space, "addr", how, f"{self.address}/24", "dev", "eth0")
+        for space in ([], *(["-n", host.space] for host in self.hosts.values())):  # the test's own is the head's
+            output("ip", *space, "neigh", "flush", "all")
+
     def dsn(self, role: str = "owner", database: str = "postgres") -> str:
         return super().dsn(role, database).replace(f"host={self.folder} ", f"host={self.address} ")
 
+    def _sockets(self, name: str) -> Path:
+        return self.folder / f"{name}.sockets"
+
     def start_standby(self, name: str) -> None:
-        sockets = self.folder / f"{name}.sockets"
-        if not sockets.exists():
-            sockets.mkdir()
-            shutil.chown(sockets, self.data.owner(), self.data.group())
-        log = self.folder / f"{name}.log"
-        words = ["-D", str(self.folder / name), "-k", str(sockets), "-p", str(PORT), "-c", "listen_addresses="]
-        command = [str(self._bindir / "postgres"), *words]
-        self._standbys[name] = self._runner.start(command, stdout=log, stderr=log, directory=Path("/"))
+        if not self._sockets(name).exists():
+            self._sockets(name).mkdir()
+            shutil.chown(self._sockets(name), self.data.owner(), self.data.group())
+        where = (self.folder / name, self._sockets(name), self.folder / f"{name}.log")
+        self._standbys[name] = self.started(*where, self.hosts.get(name))
 
     def stop_standby(self, name: str) -> None:
         self._standbys.pop(name).terminate()
@@ -91,8 +125,7 @@ class Cluster(Restartable):
         if not primary_lives:
             os.system(f"{self._pg_ctl} -D {self.data} -m immediate -w stop >/dev/null")
         assert os.system(f"{self._pg_ctl} -D {self.folder / NEAR} -w promote >/dev/null") == 0
-        self.address.unlink()
-        self.address.symlink_to(self.folder / f"{NEAR}.sockets")
+        self._lead_to(NEAR)
         with psycopg.connect(self.dsn(), autocommit=True) as session:  # its own configuration came with the copy
             assert session.execute("SELECT pg_is_in_recovery()").fetchone() == (False,)
 
@@ -117,14 +150,15 @@ class Cluster(Restartable):
         super().stop()
 
     def _monitor(self) -> None:
-        dsn = f"host={self.folder} port={PORT} user=monitoring dbname=postgres application_name=exporter"
-        while not self._ended.is_set():
-            try:
-                with psycopg.connect(dsn, autocommit=True) as session:
-                    while not self._ended.wait(0.3):
-                        session.execute("SELECT count(*) FROM pg_stat_activity").fetchall()
-            except psycopg.Error:
-                self._ended.wait(0.3)
+        dsn = f"{self.dsn('monitoring')} application_name=exporter"
+        with self.hosts[FAR].inside() if self.hosts else nullcontext():
+            while not self._ended.is_set():
+                try:
+                    with psycopg.connect(dsn, autocommit=True) as session:
+                        while not self._ended.wait(0.3):
+                            session.execute("SELECT count(*) FROM pg_stat_activity").fetchall()
+                except psycopg.Error:
+                    self._ended.wait(0.3)
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         deadline = time.monotonic() + PATIENCE_S
@@ -133,20 +167,40 @@ class Cluster(Restartable):
             time.sleep(0.1)
 
 
-@pytest.fixture(scope="module")
-def server(postgres: None) -> Iterator[Cluster]:
-    with staging(Cluster) as found:
+def output(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[Cluster]:
+    """In network namespaces, and the test in a fourth one; where there are none, by sockets."""
+    with ExitStack() as stack:
+        hosts: tuple[Host, ...] = ()
+        with suppress(pytest.skip.Exception):
+            head, hosts = stack.enter_context(cabled(folder, 3))
+            stack.enter_context(head.inside())
+        variables = stack.enter_context(pytest.MonkeyPatch.context())
+
+        def made(place: Path) -> Cluster:
+            variables.setenv("PGPASSFILE", str(place / "pgpass"))
+            return Cluster(place, hosts)
+
+        found = stack.enter_context(staging(made))
         assert isinstance(found, Cluster)
         found.again()
         yield found
 
 
+@pytest.fixture(scope="module")
+def server(postgres: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as found:
+        yield found
+
+
 @pytest.fixture
-def doomed(postgres: None) -> Iterator[Cluster]:
+def doomed(postgres: None, tmp_path: Path) -> Iterator[Cluster]:
     """One that a test does not leave as it was."""
-    with staging(Cluster) as found:
-        assert isinstance(found, Cluster)
-        found.again()
+    with cluster(tmp_path) as found:
         yield found
 
 
@@ -159,9 +213,9 @@ def pooler(server: Cluster) -> Iterator[str]:
     folder = server.folder / "pooler"
     folder.mkdir()
     shutil.chown(folder, server.data.owner(), server.data.group())
-    (folder / "users").write_text('"owner" ""\n')
+    (folder / "users").write_text(f'"owner" "{PASSWORD}"\n')
     (folder / "ini").write_text(
-        f"[databases]\n* = host={server.folder} port={PORT}\n[pgbouncer]\npool_mode = transaction\nlisten_addr =\n"
+        f"[databases]\n* = host={server.address} port={PORT}\n[pgbouncer]\npool_mode = transaction\nlisten_addr =\n"
         f"listen_port = {PORT}\nunix_socket_dir = {folder}\nauth_type = trust\nauth_file = {folder}/users\n"
     )
     running = real.runner().start([program, str(folder / "ini")], stdout=folder / "log", stderr=folder / "log")
@@ -190,32 +244,38 @@ def before(server: Cluster) -> Iterator[dict[str, object]]:
 
 def attached(server: Cluster, folder: Path, restart: bool = True, dsn: str = "") -> Attachment:
     command = RestartCommand.of(str(server.script), PATIENCE_S) if restart else None
-    return attach(dsn or server.dsn(), folder, Missing(), {}, restart=command, companions=COMPANIONS)
+    return attach(dsn or server.dsn(), folder, Missing(), restart=command, companions=COMPANIONS)
 
 
-def words(journey: Place, server: Cluster, *more: str) -> tuple[str, ...]:
+def words(journey: Place, server: Cluster, *more: str, larger: str = "256MB") -> tuple[str, ...]:
     tiny = ("-s", "1", "-c", "2", "-j", "1", "-T", "1s", "--set", "load.warmup=0s", "--blocks", "5..5", "--seed", "3")
     where = ("--server", server.dsn(), "--i-own", *DECLARED, "--restart-command", str(server.script))
-    levels = ("compare", "shared_buffers=128MB", "shared_buffers=256MB")
+    levels = ("compare", "shared_buffers=128MB", f"shared_buffers={larger}")
     return (*levels, *tiny, *where, *ANYWHERE, "--out", str(journey.runs / "a"), *more)
 
 
 def test_settings_that_take_a_restart_are_compared_while_standbys_stream(
     journey: Place, server: Cluster, before: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = finished(journey.start(*words(journey, server)), LONG_S)
+    """Rows all over a table that one of the levels holds and the other does not, and some commits.
+
+    What a transaction costs the server is settled also on a machine whose other programs take most of it.
+    """
+    reads = journey.path / "reads.sql"
+    reads.write_text(READS)
+    load = ("-s", "20", "--set", f"load.script={reads}@9,simple-update@1", "-T", "5s", "--set", "load.warmup=3s")
+    more = (*load, "--primary", "server_cpu_us_per_transaction", "--blocks", "5..8", "--budget", "10min")
+    done = finished(journey.start(*words(journey, server, *more, larger="1GB")), LONG_S)
     run = journey.record("a")
-    valid = [trial for trial in run.trials if trial.status is Status.VALID]
-    assert done.returncode == (0 if valid else 1), done.stderr
-    assert len(run.trials) >= 10
+    assert done.returncode in (0, 1), done.stderr
     reasons = [reason for trial in run.trials for reason in trial.reasons]
     assert not any(reason.code in ("other_clients", "failed") for reason in reasons), reasons
-    assert {trial.settings["shared_buffers"] for trial in run.trials} == {"128MB", "256MB"}
+    assert {trial.settings["shared_buffers"] for trial in run.trials} == {"128MB", "1GB"}
     assert {trial.regime["synchronous_standby_names"] for trial in run.trials} == {f"FIRST 1 ({NEAR})"}
-    if valid:
-        assert len(Findings(run).verdicts) == 1
-        assert main(["show", str(journey.runs / "a"), "--verbose"]) == 0
-        assert f"synchronous_standby_names = 'FIRST 1 ({NEAR})'" in " ".join(capsys.readouterr().out.split())
+    (judged,) = Findings(run).verdicts
+    assert judged.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.EQUIVALENT), done.stdout
+    assert main(["show", str(journey.runs / "a"), "--verbose"]) == 0
+    assert f"synchronous_standby_names = 'FIRST 1 ({NEAR})'" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_level_that_prevents_the_start_is_undone_and_standbys_come_back(
@@ -327,11 +387,12 @@ def test_a_failover_ends_the_run_by_name(journey: Place, doomed: Cluster, primar
     doomed.fail_over(primary_lives=primary_lives)
     done = finished(process, LONG_S)
     assert done.returncode == 2, done.stdout
-    said = "reach different servers" if primary_lives else "has failed over: it is on timeline 2"
+    stays = primary_lives and not doomed.hosts  # no session lives on without the address that it came by
+    said = "reach different servers" if stays else "has failed over: it is on timeline 2"
     assert said in done.stderr
     statuses = {trial.status for trial in journey.record("a").trials}
     assert statuses <= {Status.VALID, Status.INVALID}, "no outcome of a treatment"
-    where = doomed.folder if primary_lives else doomed.address
+    where = doomed.folder if stays else doomed.address
     with psycopg.connect(f"host={where} port={PORT} user=owner dbname=postgres") as session:
         found = session.execute("SELECT datname FROM pg_database WHERE datname LIKE 'pgassay%'").fetchall()
     assert found == []

@@ -106,6 +106,11 @@ def test_a_level_that_prevents_the_start_is_undone_and_the_next_is_tried(
         ("hang", 2.0, "had not ended after 2 s, and was ended"),
         ("nothing", 2.0, "has not restarted the server at"),
         ("ignore", PATIENCE_S, "shared_buffers is 77MB after the restart, not 64MB: it comes from the command line"),
+        (
+            "manage",
+            PATIENCE_S,
+            "shared_buffers is 77MB after the restart, not 64MB: it comes from the configuration file ",
+        ),
     ],
 )
 def test_a_command_that_does_not_do_it_ends_the_run_with_the_reason(
@@ -117,11 +122,12 @@ def test_a_command_that_does_not_do_it_ends_the_run_with_the_reason(
     with pytest.raises(BenchError) as caught:
         made.changes.restart({"shared_buffers": "64MB"})
     assert said in caught.value.message
+    assert mode != "manage" or f"file {server.folder}/managed.conf, line " in caught.value.message
     assert not isinstance(caught.value, ClusterError), "no outcome of a treatment"
     server.mode("as it should")
     made.close()
-    if mode == "ignore":
-        server.again()  # the script had it on its command line
+    if mode in ("ignore", "manage"):
+        server.again()  # the script had it on its command line, or in a file of its own
 
 
 def test_another_server_is_refused_and_nothing_is_changed_there(
