@@ -32,6 +32,7 @@ from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.lab.settings import mode_of
+from pgassay.load.cacheprobe import residency
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile
 from pgassay.probe.server_views import Checkpoints
@@ -182,6 +183,18 @@ def relation_bytes(server: Server) -> dict[str, float]:
     """Bytes of each table (with TOAST and maps) and each index: `relation.table.NAME_bytes`, `relation.index.…`."""
     rows = server.query(_SIZES)
     return {f"{RELATION}.{'index' if index else 'table'}.{name}_bytes": float(size) for index, name, size in rows}
+
+
+def cached_shares(server: Server) -> dict[str, float | None]:
+    """What both caches hold of these relations: `cached.NAME.page_cache_share` and `….buffers_share`, see `residency`.
+
+    A table's TOAST and maps are not looked at.
+    """
+    return {
+        f"cached.{name}.{place}_share": share
+        for _, name, _ in server.query(_SIZES)
+        for place, share in zip(("page_cache", "buffers"), residency(server, name), strict=True)
+    }
 
 
 STORED = "stored"
