@@ -1,6 +1,7 @@
 """Cold scans against dd on the same file, and what a client adds to a page that is read at random.
 
-The table, the query and the settings are those of the study io-method, `--quick`, except shared_buffers. Two questions:
+The table, the query and the settings are those of a study's `--quick`, except shared_buffers: of io-method, 20 rows a
+page and with checksums, or of random-page-cost, fewer rows and without checksums. Two questions:
 
 - How fast is a sequential scan of what no cache holds, as the study measures it (pgbench's latency of one transaction,
   the page cache dropped before), against `dd iflag=direct bs=1M` on the table's own file? The sides of a pair come in
@@ -9,7 +10,8 @@ The table, the query and the settings are those of the study io-method, `--quick
   that time, which is spent on pages: the share of a page at random. pgbench's window is its latency.
   Windows: the study's range by an index scan, played by pgbench and by our player; and one page a transaction, played.
 
-    python -m benchmarks.cold_scans [--pairs 10] [--shared-buffers 16MB,128MB] [--directory DIR] [--pg-bindir DIR]…
+    python -m benchmarks.cold_scans [--study io-method] [--pairs 10] [--shared-buffers 16MB,128MB] [--directory DIR]
+                                    [--pg-bindir DIR]…
 
 Each PostgreSQL from 18 on has a server for worker (its default) and one for sync, and for io_uring where it has that.
 """
@@ -137,37 +139,46 @@ class Added:
         )
 
 
-def study() -> tuple[Mapping[str, str], Mapping[str, str], str]:
-    """Settings, options of the load, and the SQL that makes the table."""
-    document = tomllib.loads(builtin.find("io-method")[1])
-    fixed = {**document["fixed"], **document["quick"]["fixed"]}
-    settings = {name.removeprefix("server."): str(value) for name, value in fixed.items() if name.startswith("server.")}
-    load = {**document["load"], **document["quick"]["load"]}
-    options = {name: str(value) for name, value in load.items() if name != "driver"}
-    return settings, options, fixed["schema.change"]
+def levels_of(name: str) -> dict[str, str]:
+    """What the study `--quick` holds equal, and the widest range of its variables."""
+    document = tomllib.loads(builtin.find(name)[1])
+    quick = document["quick"]
+    load = {f"load.{option}": level for option, level in {**document["load"], **quick.get("load", {})}.items()}
+    if "load.variables" in quick["conditions"]:
+        *_, load["load.variables"] = quick["conditions"]["load.variables"]
+    return {each: str(level) for each, level in {**document["fixed"], **quick["fixed"], **load}.items()}
 
 
-def cases(stack: ExitStack, within: Path | None, bindirs: Sequence[Path | None], buffers: str) -> Iterator[Case]:
+def of(stage: str, levels: Mapping[str, str]) -> dict[str, str]:
+    """The levels of one namespace, without it."""
+    return {name.removeprefix(f"{stage}."): level for name, level in levels.items() if name.startswith(f"{stage}.")}
+
+
+def cases(
+    stack: ExitStack, levels: Mapping[str, str], within: Path | None, bindirs: Sequence[Path | None], buffers: str
+) -> Iterator[Case]:
     """A server for each PostgreSQL, size of shared_buffers and I/O method, with its table."""
     for bindir, size in itertools.product(bindirs, buffers.split(",")):
-        case = made(stack, within, bindir, size, {})
+        case = made(stack, levels, within, bindir, {"shared_buffers": size})
         yield case
         if case.bench.installation.version.major >= SINCE_AIO:  # that one had the default, worker
             ((known,),) = case.bench.server.query("SELECT enumvals FROM pg_settings WHERE name = 'io_method'")
             for method in known:
                 if method != "worker":
-                    yield made(stack, within, bindir, size, {"io_method": method})
+                    yield made(stack, levels, within, bindir, {"shared_buffers": size, "io_method": method})
 
 
-def made(stack: ExitStack, within: Path | None, bindir: Path | None, size: str, more: Mapping[str, str]) -> Case:
+def made(
+    stack: ExitStack, levels: Mapping[str, str], within: Path | None, bindir: Path | None, more: Mapping[str, str]
+) -> Case:
     """A server that was started again after the table was made, so that its buffers are empty, as a trial's are."""
-    settings, levels, sql = study()
-    wanted = {**settings, **more, "shared_buffers": size, "shared_preload_libraries": STATEMENTS}
+    wanted = {**of("server", levels), **more, "shared_preload_libraries": STATEMENTS}
     wanted["synchronize_seqscans"] = "off"  # a trial is its server's first scan
-    bench = stack.enter_context(serving(within, "cold-scans", wanted, bindir=bindir, init={"data_checksums": "on"}))
+    init = of("init", levels)
+    bench = stack.enter_context(serving(within, "cold-scans", wanted, bindir=bindir, init=init))
     server = bench.server
     server.execute(f"CREATE EXTENSION {STATEMENTS}")
-    for statement in sql.split("; "):
+    for statement in levels["schema.change"].split("; "):
         server.execute(statement)
     server.execute(f"VACUUM (ANALYZE) {TABLE}")
     ((path,),) = server.query(f"SELECT pg_relation_filepath('{TABLE}')")
@@ -175,10 +186,12 @@ def made(stack: ExitStack, within: Path | None, bindir: Path | None, size: str, 
     data = bench.directory / "data"
     server = bench.installation.start(data, {**SETTINGS, **wanted}, bench.directory / "sockets")
     stack.callback(server.stop)
-    options = PgbenchOptions.from_levels(levels)
+    options = PgbenchOptions.from_levels(
+        {name: level for name, level in of("load", levels).items() if name != "driver"}
+    )
     load = PgbenchLoad(options, Tools(bench.installation.bindir, bench.runner, bench.clock))
     width = int(dict(options.variables or ())["width"])
-    name = f"{bench.installation.version} {more.get('io_method', 'default')} {size}"
+    name = f"{bench.installation.version} {more.get('io_method', 'default')} {more['shared_buffers']}"
     return Case(name, replace(bench, server=server), data / path, load, width)
 
 
@@ -236,13 +249,16 @@ def clients(every: Sequence[Case], windows: int) -> None:
 def main(words: Sequence[str] | None = None) -> None:
     """Both questions."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--study", choices=("io-method", "random-page-cost"), default="io-method")
     parser.add_argument("--pairs", type=int, default=10)
-    parser.add_argument("--shared-buffers", default="128MB", help="a list")
+    parser.add_argument("--shared-buffers", default="512MB", help="a list")
     parser.add_argument("--directory", type=Path)
     parser.add_argument("--pg-bindir", type=Path, action="append")
     given = parser.parse_args(words)
     with ExitStack() as stack:
-        every = list(cases(stack, given.directory, given.pg_bindir or [None], given.shared_buffers))
+        every = list(
+            cases(stack, levels_of(given.study), given.directory, given.pg_bindir or [None], given.shared_buffers)
+        )
         scans(every, given.pairs)
         clients(every, given.pairs)
 
