@@ -12,6 +12,7 @@ from pgassay.interfaces.server import Server
 from pgassay.lab import measurements
 from pgassay.lab.measurements import relation_bytes
 from pgassay.lab.preparation import settle
+from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.testing import real
 from pgassay.testing.fakes import FakeInstallation
 
@@ -28,6 +29,20 @@ def test_it_is_declared_only_where_it_is_asked_for() -> None:
     assert measurements.responses([LoadOptions()]) == ()
     names = {response.name for response in measurements.responses([LoadOptions(), LoadOptions(page_space=True)])}
     assert names == set(measurements.free_shares({}))
+
+
+def test_a_pages_time_is_declared_for_windows_that_begin_cold_and_known_where_pages_were_read() -> None:
+    cold = PgbenchOptions.from_levels({"cache": "cold"})
+    assert [each.name for each in measurements.responses([PgbenchOptions(), cold])] == ["page_read_us"]
+    found = {
+        "latency_ms": 3.0,
+        "heap_blocks_read_per_transaction": 20.0,
+        "index_blocks_read_per_transaction": 10.0,
+    }
+    assert measurements.page_read(found) == {"page_read_us": pytest.approx(100)}
+    for without in found:
+        assert measurements.page_read({**found, without: None}) == {"page_read_us": None}
+    assert measurements.page_read({name: 0.0 for name in found}) == {"page_read_us": None}
 
 
 @pytest.fixture(scope="module")

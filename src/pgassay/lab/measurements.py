@@ -197,6 +197,25 @@ def cached_shares(server: Server) -> dict[str, float | None]:
     }
 
 
+PAGE_READ = Response(
+    "page_read_us", "latency for each block of tables and indexes that was not in shared_buffers", "us", Better.LOWER
+)
+
+
+def reads_cold(options: LoadOptions) -> bool:
+    return options.cache == "cold" and options.driver == "pgbench"
+
+
+def page_read(found: Mapping[str, float | None]) -> dict[str, float | None]:
+    """What a page of a scan takes: a window that begins cold is spent on them. From the responses of its trial."""
+    latency_ms, heap, index = (
+        found.get(name)
+        for name in ("latency_ms", "heap_blocks_read_per_transaction", "index_blocks_read_per_transaction")
+    )
+    blocks = heap + index if heap is not None and index is not None else 0
+    return {PAGE_READ.name: latency_ms * 1000 / blocks if latency_ms is not None and blocks else None}
+
+
 STORED = "stored"
 SAMPLE_BYTES = 96 << 20
 """How much is read of all kinds together; if there is less, all of it is read."""
@@ -369,5 +388,6 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
         *(CHECKPOINT if closing else ()),
         *(VACUUM if vacuum else ()),
         *(PAGE_SPACE if any(each.page_space for each in options) else ()),
+        *((PAGE_READ,) if any(reads_cold(each) for each in options) else ()),
         *(COMPRESSION if any(each.compressibility for each in options) else ()),
     )

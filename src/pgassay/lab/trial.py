@@ -283,6 +283,8 @@ class Trial:
             state.page_space.update(measurements.space_as_left(server))
             responses |= measurements.free_shares(state.page_space)
             counters |= state.page_space
+        if measurements.reads_cold(arm.setup.load):
+            responses |= measurements.page_read(state.responses)
         if weigh:
             stored |= measurements.stored_relations(server, self.directory, codec)
             responses |= measurements.compression_ratios(stored)
