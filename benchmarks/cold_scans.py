@@ -8,7 +8,7 @@ page and with checksums, or of random-page-cost, fewer rows and without checksum
   random order. A third side, the same scan with the file in the page cache, shows how fast the server could be at all.
 - What does the client add? The length of a window, less the server's own time for its statements (by its log), over
   that time, which is spent on pages: the share of a page at random. pgbench's window is its latency.
-  Windows: the study's range by an index scan, played by pgbench and by our player; and one page a transaction, played.
+  Windows: the study's range by an index scan, played by pgbench and by our player; and one row a transaction, played.
 
     python -m benchmarks.cold_scans [--study io-method] [--pairs 10] [--shared-buffers 16MB,128MB] [--directory DIR]
                                     [--pg-bindir DIR]…
@@ -215,7 +215,7 @@ def scans(every: Sequence[Case], pairs: int) -> None:
 
 def clients(every: Sequence[Case], windows: int) -> None:
     """Windows on each server in turn; prints three lines for each."""
-    found = {case.name: {each: Added() for each in ("range, pgbench", "range, player", "one page, player")}
+    found = {case.name: {each: Added() for each in ("range, pgbench", "range, player", "one row, player")}
              for case in every}  # fmt: skip
     cpu_us: dict[str, list[float]] = {case.name: [] for case in every}
     for case in every:
@@ -229,7 +229,7 @@ def clients(every: Sequence[Case], windows: int) -> None:
             PageCache().make_cold(case.bench.directory / "data")
             case.served()
             added["range, pgbench"].add(case.pgbench_ms(), case.served())
-            for name, width, count in (("range, player", case.width, 1), ("one page, player", 1, PROBES)):
+            for name, width, count in (("range, player", case.width, 1), ("one row, player", 1, PROBES)):
                 with case.player(width) as playing:
                     PageCache().make_cold(case.bench.directory / "data")
                     case.served()
@@ -243,7 +243,7 @@ def clients(every: Sequence[Case], windows: int) -> None:
     for case in every:
         for name, each in found[case.name].items():
             print(f"{case.name:20} {name:16} {each}", flush=True)
-        print(f"{case.name:20} one page, player: its own CPU {median(cpu_us[case.name]):.2f} µs a page", flush=True)
+        print(f"{case.name:20} one row, player: its own CPU {median(cpu_us[case.name]):.2f} µs a page", flush=True)
 
 
 def main(words: Sequence[str] | None = None) -> None:
