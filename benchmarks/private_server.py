@@ -29,20 +29,28 @@ class Bench:
 
 
 @contextmanager
-def serving(within: Path | None, name: str, settings: Mapping[str, str] | None = None) -> Iterator[Bench]:
+def serving(
+    within: Path | None,
+    name: str,
+    settings: Mapping[str, str] | None = None,
+    *,
+    bindir: Path | None = None,
+    init: Mapping[str, str] | None = None,
+) -> Iterator[Bench]:
     """A fresh server below `within` (None: where temporary files go), stopped and removed at the end.
 
-    `settings` are set beside those of every benchmark, and instead of them.
+    `settings` are set along with those of every benchmark, and instead of them; `init` are options of initdb. It is the
+    first PostgreSQL that is found, or the one whose programs are in `bindir`.
     """
     account = choose()
     runner, clock = LocalRunner(account), SystemClock()
-    installation = Finder(runner, clock, account, os.environ).find()
+    installation = Finder(runner, clock, account, os.environ).find(bindir=bindir)
     with tempfile.TemporaryDirectory(dir=within, prefix=f"{name}-") as place:
         directory = Path(place)
         directory.chmod(0o755)
         sockets = directory / "sockets"
         shutil.chown(directory, account.uid, account.gid)
-        installation.initialize(directory / "data", {})
+        installation.initialize(directory / "data", init or {})
         server = installation.start(directory / "data", {**SETTINGS, **(settings or {})}, sockets)
         try:
             yield Bench(installation, runner, clock, server, directory)

@@ -17,6 +17,7 @@ from pgassay.study.document import SIZES, Overrides, read, resolve
 from pgassay.study.model import Claim, Study
 from pgassay.study.parsing import parse
 from pgassay.study.responses import Scale
+from pgassay.study.units import parse_memory
 from tests.system.test_quick_studies import BUILT, STUDIES, VERSIONS
 
 SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
@@ -236,3 +237,11 @@ def test_the_wide_study_has_narrow_and_wide_rows_in_and_out_of_line_inside_and_b
         assert {(point["load.row_bytes"], point["host.memory"]) for point in mine} >= {("100", "all"), ("100", "256MB")}
         wide = {(point["load.row_bytes"], point["load.row_storage"]) for point in mine}
         assert wide >= {(width, storage) for width in ("1000", "4000") for storage in ("plain", "toasted")}
+
+
+@pytest.mark.parametrize("size", ["", *SIZES])
+def test_buffers_let_a_scan_read_ahead_as_far_as_io_method_asks(size: str) -> None:
+    """A backend may pin its share of the buffers: read_stream.c, and MaxProportionalPins of bufmgr.c, in 18."""
+    backends, auxiliary, pages_each = 100 + 16 + 8 + 10 + 2, 6 + 32, 16
+    buffers = study_of("io-method", size).fixed["server.shared_buffers"]
+    assert parse_memory(buffers.canonical) / 8192 / (backends + auxiliary) >= (16 + 1) * pages_each

@@ -47,6 +47,16 @@ def test_a_quiet_run_settles_and_gives_everything_back(place: Path) -> None:
     assert first.levels["load.duration"].read_back == "8s"
 
 
+@pytest.mark.parametrize("cache", ["cold", "prewarmed"])
+def test_what_caches_hold_is_recorded_where_a_window_begins_cold(place: Path, cache: str) -> None:
+    simulation = simulate(place, study=study_of(load={"cache": cache}))
+    simulation.carry_on()
+    held = "cached.pgbench_accounts.page_cache_share", "cached.pgbench_accounts.buffers_share"
+    assert [{*held} & {*trial.counters} for trial in simulation.run.trials] == [
+        {*held} if cache == "cold" else set() for _ in simulation.run.trials
+    ]
+
+
 def test_a_trial_made_invalid_from_outside_is_kept_and_repeated_at_the_end_of_its_block(place: Path) -> None:
     simulation = simulate(place, study=study_of(**TWO), events={("90", 2, 1): Event.CLOCK_JUMP})
     simulation.carry_on()

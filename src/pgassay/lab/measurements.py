@@ -32,6 +32,7 @@ from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.lab.settings import mode_of
+from pgassay.load.cacheprobe import residency
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile
 from pgassay.probe.server_views import Checkpoints
@@ -182,6 +183,37 @@ def relation_bytes(server: Server) -> dict[str, float]:
     """Bytes of each table (with TOAST and maps) and each index: `relation.table.NAME_bytes`, `relation.index.…`."""
     rows = server.query(_SIZES)
     return {f"{RELATION}.{'index' if index else 'table'}.{name}_bytes": float(size) for index, name, size in rows}
+
+
+def cached_shares(server: Server) -> dict[str, float | None]:
+    """What both caches hold of these relations: `cached.NAME.page_cache_share` and `….buffers_share`, see `residency`.
+
+    A table's TOAST and maps are not looked at.
+    """
+    return {
+        f"cached.{name}.{place}_share": share
+        for _, name, _ in server.query(_SIZES)
+        for place, share in zip(("page_cache", "buffers"), residency(server, name), strict=True)
+    }
+
+
+PAGE_READ = Response(
+    "page_read_us", "latency for each block of tables and indexes that was not in shared_buffers", "us", Better.LOWER
+)
+
+
+def reads_cold(options: LoadOptions) -> bool:
+    return options.cache == "cold" and options.driver == "pgbench"
+
+
+def page_read(found: Mapping[str, float | None]) -> dict[str, float | None]:
+    """What a page of a scan takes: a window that begins cold is spent on them. From the responses of its trial."""
+    latency_ms, heap, index = (
+        found.get(name)
+        for name in ("latency_ms", "heap_blocks_read_per_transaction", "index_blocks_read_per_transaction")
+    )
+    blocks = heap + index if heap is not None and index is not None else 0
+    return {PAGE_READ.name: latency_ms * 1000 / blocks if latency_ms is not None and blocks else None}
 
 
 STORED = "stored"
@@ -356,5 +388,6 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
         *(CHECKPOINT if closing else ()),
         *(VACUUM if vacuum else ()),
         *(PAGE_SPACE if any(each.page_space for each in options) else ()),
+        *((PAGE_READ,) if any(reads_cold(each) for each in options) else ()),
         *(COMPRESSION if any(each.compressibility for each in options) else ()),
     )

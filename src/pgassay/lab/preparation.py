@@ -6,6 +6,7 @@ then writes are drawn from that record until the drive has settled (docs/drives.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -48,6 +49,8 @@ def settle(server: Server, options: LoadOptions, data_directory: Path, caches: C
 
 def _cache_state(wanted: str, server: Server, data_directory: Path, caches: Caches, *, limited: bool) -> str:
     if wanted == "cold":
+        with suppress(QueryError):  # without it the record says less of what was cached
+            server.execute("CREATE EXTENSION IF NOT EXISTS pg_buffercache")
         return f"cold ({caches.make_cold(data_directory)})"
     if wanted == "warm" and not limited:
         return f"warm ({caches.make_warm(data_directory)})"

@@ -187,6 +187,7 @@ class Trial:
                     warm_up = regime.series_by_drive_clock(warmed.series, slower)
                 if options.count:
                     server.execute("CHECKPOINT")
+                cached = measurements.cached_shares(server) if options.cache == "cold" else {}
                 self.environment.server.visitors()
                 before = sampling.read_all()
                 with power_cuts.during(self.arm, server, self.directory, assignment.seed) as cuts:
@@ -208,6 +209,7 @@ class Trial:
                 *regime.series_by_drive_clock(result.series, slower),
             )
             self.keep_measures(differences(before, after, sampling.meters()), result, result.transactions)
+            state.counters.update(cached)
             state.window = Window.of(result)
             state.responses.update(closing)
             if options.count:
@@ -281,6 +283,8 @@ class Trial:
             state.page_space.update(measurements.space_as_left(server))
             responses |= measurements.free_shares(state.page_space)
             counters |= state.page_space
+        if measurements.reads_cold(arm.setup.load):
+            responses |= measurements.page_read(state.responses)
         if weigh:
             stored |= measurements.stored_relations(server, self.directory, codec)
             responses |= measurements.compression_ratios(stored)
