@@ -88,8 +88,8 @@ WRAPPED: dict[str, Callable[[str, int, int, str], str]] = {
             "logger": "postgres",
             "msg": "record",
             "record": {
-                **COLUMNS,
                 "log_time": time,
+                **COLUMNS,
                 "session_id": f"65f1.{process:x}",
                 "message": line.partition("LOG:  ")[2],
             },
