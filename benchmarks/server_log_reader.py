@@ -1,6 +1,6 @@
 """Reading a server log on one core: megabytes a second by format, and the memory that it needs as the log grows.
 
-    python -m benchmarks.server_log_reader [--size MB] [--rounds N] [--formats stderr,csv,json] [--directory DIR]
+    python -m benchmarks.server_log_reader [--size MB] [--rounds N] [--formats stderr,csv,…] [--directory DIR]
 
 The log is that of a web shop: BEGIN, three statements with parameters, COMMIT, by many sessions. All that a capture
 takes is counted (statements without constants, transactions, samples of values). The file is in the page cache, if it
@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from pgassay._core import summarize_server_logs
@@ -26,7 +28,80 @@ STATEMENTS = (
     "UPDATE products SET stock = stock - 1, changed = now() WHERE id = {0} AND stock > 0",
     "INSERT INTO orders (customer_id, status, note, total) VALUES ({0}, 'open', 'left at the door', {1})",
 )
-FORMATS = ("stderr", "csv", "json")
+# What the makers' documentation has in an entry, apart from the line.
+JOURNAL = {
+    "__CURSOR": "s=5f0c;i=9a1;b=77ab;m=12cc;t=63e0;x=bd2a",
+    "_BOOT_ID": "77ab0e9dd3c94ea2a1b3a1b86c1f4d0e",
+    "_MACHINE_ID": "0b1f1d7a2f6c4c0c8f2c6a51a0f0a9f0",
+    "_HOSTNAME": "db1",
+    "PRIORITY": "6",
+    "_UID": "105",
+    "_SYSTEMD_UNIT": "postgresql@16-main.service",
+    "_TRANSPORT": "stdout",
+    "SYSLOG_IDENTIFIER": "postgres",
+}
+ENTRY = {
+    "insertId": "s=b7;i=9a1",
+    "labels": {"database_id": "shop:main"},
+    "logName": "projects/shop/logs/cloudsql.googleapis.com%2Fpostgres.log",
+    "resource": {"labels": {"project_id": "shop", "region": "eu"}, "type": "cloudsql_database"},
+    "severity": "INFO",
+}
+RESOURCE = {
+    "LogicalServerName": "shop",
+    "category": "PostgreSQLLogs",
+    "location": "westeurope",
+    "operationName": "LogEvent",
+}
+COLUMNS = {
+    "user_name": "app",
+    "database_name": "shop",
+    "connection_from": "[local]",
+    "command_tag": "SELECT",
+    "virtual_transaction_id": "3/4",
+    "transaction_id": "0",
+    "error_severity": "LOG",
+    "sql_state_code": "00000",
+    "application_name": "web",
+    "backend_type": "client backend",
+}
+WRAPPED: dict[str, Callable[[str, int, int, str], str]] = {
+    "syslog-3164": lambda time, process, n, line: f"Nov {time[8:19]} db1 postgres[{process}]: [{n}-1] {line}",
+    "syslog-5424": lambda time, process, n, line: f"<134>1 {iso(time)} db1 postgres {process} - - [{n}-1] {line}",
+    "short-iso": lambda time, process, n, line: f"{iso(time)[:19]}+0000 db1 postgres[{process}]: {line}",
+    "journald": lambda time, process, n, line: json.dumps(
+        {**JOURNAL, "__REALTIME_TIMESTAMP": f"1795395{n % 1000:03d}500000", "_PID": f"{process}", "MESSAGE": line}
+    ),
+    "docker": lambda time, process, n, line: json.dumps({"log": line + "\n", "stream": "stderr", "time": iso(time)}),
+    "cri": lambda time, process, n, line: f"{iso(time)} stderr F {line}",
+    "heroku": lambda time, process, n, line: (
+        f"{iso(time)[:-1]}+00:00 app[postgres.{process}]: [DATABASE] [{n}-1] {line}"
+    ),
+    "cloudsql": lambda time, process, n, line: json.dumps({**ENTRY, "textPayload": line, "timestamp": iso(time)}),
+    "azure": lambda time, process, n, line: json.dumps(
+        {**RESOURCE, "properties": {"message": line, "detail": "", "errorLevel": "LOG"}, "time": iso(time)}
+    ),
+    "cnpg": lambda time, process, n, line: json.dumps(
+        {
+            "level": "info",
+            "ts": iso(time),
+            "logger": "postgres",
+            "msg": "record",
+            "record": {
+                "log_time": time,
+                **COLUMNS,
+                "session_id": f"65f1.{process:x}",
+                "message": line.partition("LOG:  ")[2],
+            },
+        }
+    ),
+}
+"""What stands around a line of stderr, by its time, process and number."""
+FORMATS = ("stderr", "csv", "json", *WRAPPED)
+
+
+def iso(stamp: str) -> str:
+    return stamp.replace(" ", "T", 1)[:23] + "Z"
 
 
 def messages(chosen: random.Random) -> list[str]:
@@ -35,25 +110,32 @@ def messages(chosen: random.Random) -> list[str]:
     return [f"duration: {chosen.random():.3f} ms  statement: {text}" for text in ("BEGIN", *values, "COMMIT")]
 
 
-def record(form: str, stamp: str, session: int, message: str) -> str:
+def record(form: str, stamp: str, session: int, number: int, message: str) -> str:
     """One line of the log."""
+    line = f"{stamp} [{session}] app@shop LOG:  {message}"
     if form == "stderr":
-        return f"{stamp} [{session}] app@shop LOG:  {message}\n"
+        return line + "\n"
+    if form in WRAPPED:
+        return WRAPPED[form](stamp, session, number, line) + "\n"
     if form == "csv":
         return (
             f'{stamp},"app","shop",{session},"[local]",65f1.{session:x},1,"SELECT",{stamp[:19]} UTC,3/4,0,LOG,00000,'
             f'"{message}",,,,,,,,,"web","client backend",,0\n'
         )
-    line = {"timestamp": stamp, "user": "app", "dbname": "shop", "pid": session, "session_id": f"65f1.{session:x}"}
-    return json.dumps({**line, "error_severity": "LOG", "message": message, "application_name": "web"}) + "\n"
+    columns = {"timestamp": stamp, "user": "app", "dbname": "shop", "pid": session, "session_id": f"65f1.{session:x}"}
+    return json.dumps({**columns, "error_severity": "LOG", "message": message, "application_name": "web"}) + "\n"
 
 
 def write_log(path: Path, form: str, size_bytes: int) -> None:
     """A stretch of lines, written again and again."""
-    chosen, lines = random.Random(20), []
+    chosen, numbers = random.Random(20), Counter[int]()
+    lines = []
     for turn in range(20_000):
         stamp = f"2026-11-23 {turn // 1200:02d}:{turn // 20 % 60:02d}:{turn % 20:02d}.500 UTC"
-        lines += [record(form, stamp, 1000 + turn % 97, message) for message in messages(chosen)]
+        session = 1000 + turn % 97
+        for message in messages(chosen):
+            numbers[session] += 1
+            lines.append(record(form, stamp, session, numbers[session], message))
     stretch = "".join(lines).encode()
     with path.open("wb") as file:
         while file.tell() < size_bytes:
@@ -63,7 +145,8 @@ def write_log(path: Path, form: str, size_bytes: int) -> None:
 def rates(path: Path) -> tuple[float, float]:
     """Megabytes a second, and a second of the processor: alike but on a machine that others use, too."""
     began, used = time.perf_counter(), time.process_time()
-    summarize_server_logs([path], [PREFIX], keep_values=True)
+    found = json.loads(summarize_server_logs([path], [PREFIX], keep_values=True))
+    assert found["unread"] + found["doubtful"] == 0, found["first_unread"]
     size_mb = path.stat().st_size / 1e6
     return size_mb / (time.perf_counter() - began), size_mb / (time.process_time() - used)
 

@@ -628,8 +628,12 @@ def summarize_server_logs(
     database: str = "",
     keep_values: bool = False,
     beside: Callable[[_ServerLogEvent], object] | None = None,
+    most_bytes: int | None = None,
 ) -> bytes:
     """All that a capture takes of logs, as JSON; memory does not grow with their size.
+
+    Files are read by the times of their first events. gzip, bzip2, xz and zstd, known by the first bytes, are unpacked
+    by the program of that name. Of each file no more than ``most_bytes`` are read.
 
     A statement that auto_explain alone reports has no calls; ``planned`` says that the values are auto_explain's.
     ``beside`` gets each event of ``database``'s sessions as it is read, a capture's own left out; what it raises ends

@@ -1,14 +1,19 @@
 """A server's log beside pg_stat_statements, or alone: values, transactions, secrets, and logs that cannot be read."""
 
+import bz2
 import gzip
+import lzma
 import os
 import subprocess
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from random import Random
 
 import pytest
 
+from pgassay._core import ServerLogReader
 from pgassay.capture import files, logs, taking
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Statement
@@ -291,16 +296,103 @@ def test_a_log_without_durations_tells_no_time_and_no_pauses_and_is_named(tmp_pa
         assert list(logs.warnings_of(found)) == []
 
 
-def test_a_packed_log_is_refused_and_read_through_a_pipe(tmp_path: Path) -> None:
+def by_zstd(plain: bytes) -> bytes:
+    return subprocess.run(["zstd", "-qc"], input=plain, capture_output=True, check=True).stdout
+
+
+PACKERS = (gzip.compress, bz2.compress, lzma.compress, by_zstd)
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_a_compressed_log_is_read_whatever_its_name(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    found = logged(tmp_path)
+    plain, packed = found.paths[0].read_bytes(), tmp_path / "postgresql.log.1"
+    packed.write_bytes(pack(plain[:70]) + pack(plain[70:]))  # as if a rotation had appended to it
+    assert read(LogFiles((packed,))) == read(found)
+    request = Request(logs=LogFiles((packed,)), data="none")
+    taking.require_possible(FakeServer(), identify(FakeServer(), request), request, tmp_path, None)
+
+
+@pytest.mark.parametrize("pack", PACKERS)
+def test_a_compressed_log_that_is_cut_or_damaged_is_refused_by_name(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    found = logged(tmp_path, *(f"statement: SELECT {number}" for number in range(3000)))
+    packed, whole = tmp_path / "cut", pack(found.paths[0].read_bytes())
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 0xFF
+    for bad in (whole[:-40], whole[: len(whole) // 3], whole[:7], bytes(damaged)):
+        packed.write_bytes(bad)
+        with pytest.raises(CaptureError, match=r'could not read ".*/cut": (gzip|bzip2|xz|zstd) ended with exit status'):
+            read(LogFiles((packed,)))
+
+
+def test_without_its_program_a_compressed_log_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed = tmp_path / "packed"
+    packed.write_bytes(lzma.compress(logged(tmp_path).paths[0].read_bytes()))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CaptureError, match="it is compressed, and the program xz does not start"):
+        read(LogFiles((packed,)))
+
+
+def test_a_compressed_log_is_read_through_a_pipe_only_unpacked(tmp_path: Path) -> None:
     found = logged(tmp_path)
     packed, pipe = tmp_path / "postgresql.log.gz", tmp_path / "pipe"
     packed.write_bytes(gzip.compress(found.paths[0].read_bytes()))
-    with pytest.raises(CaptureError, match="it is compressed"):
-        read(LogFiles((packed,)))
     os.mkfifo(pipe)
     LogFiles((pipe,)).check()
     with subprocess.Popen(["sh", "-c", 'zcat "$0" > "$1"', str(packed), str(pipe)]):
         assert read(LogFiles((pipe,))).statements == read(found).statements
+    with (
+        subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', str(packed), str(pipe)]),
+        pytest.raises(CaptureError, match="it is a pipe of compressed bytes: give the file itself, or what gzip -dc"),
+    ):
+        read(LogFiles((pipe,)))
+
+
+def pieces(folder: Path, stamps: Sequence[str], lines: int = 2) -> list[Path]:
+    """A file for each stamp, whose number is in its statements; the second line of each is a checkpoint's."""
+    paths = []
+    for number, stamp in enumerate(stamps):
+        texts = [f"{stamp} LOG:  {text}\n" for text in (f"statement: SELECT {number}", "checkpoint starting: time")]
+        paths.append(folder / f"piece{number}")
+        paths[-1].write_text("".join(texts[:lines]), encoding="utf-8")
+    return paths
+
+
+def numbers(paths: Sequence[Path], prefix: str) -> list[str]:
+    return [event[5].removeprefix("SELECT ") for event in ServerLogReader(paths, [prefix])]
+
+
+def test_pieces_of_a_rotated_log_are_read_by_their_times(tmp_path: Path) -> None:
+    paths = pieces(tmp_path, [f"2026-11-23 0{hour}:00:00.500 UTC [77]" for hour in range(4)])
+    paths[2].write_bytes(gzip.compress(paths[2].read_bytes()))
+    for order in permutations(paths):
+        assert numbers(order, "%m [%p] ") == ["0", "1", "2", "3"]
+    found = read(LogFiles((paths[3], paths[0])))
+    assert (found.overlap, found.window_s) == (None, 3 * 3600)
+    # What can be read only once cannot be put in order.
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", 'cat "$0" > "$1"', str(paths[1]), str(pipe)]):
+        assert numbers([paths[3], pipe, paths[0]], "%m [%p] ") == ["3", "1", "0"]
+
+
+def test_a_syslog_goes_on_in_january_though_it_has_no_years(tmp_path: Path) -> None:
+    stamps = ("Dec 30 23:00:00", "Dec 31 23:00:00", "Jan  1 01:00:00", "Jan  2 01:00:00")
+    paths = pieces(tmp_path, [f"{stamp} db1 postgres[77]: bob@app" for stamp in stamps])
+    for order in permutations(paths):
+        assert numbers(order, "%q%u@%d ") == ["0", "1", "2", "3"]
+    found = read(LogFiles(tuple(reversed(paths)), ("%q%u@%d ",)))
+    assert (found.overlap, found.window_s) == (None, 50 * 3600)
+
+
+def test_logs_that_overlap_are_named(tmp_path: Path) -> None:
+    paths = pieces(tmp_path, [f"2026-11-23 0{hour}:00:00.500 UTC [77]" for hour in range(3)])
+    both = tmp_path / "both"
+    both.write_bytes(paths[0].read_bytes() + paths[2].read_bytes())
+    said = next(iter(logs.warnings_of(read(LogFiles((paths[1], both))))))
+    assert said.startswith(f'"{paths[1]}" begins before "{both}" ends, so what stands in both counts twice')
 
 
 def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(

@@ -1,5 +1,6 @@
 """The log that a real server writes: a capture without pg_stat_statements, and values where there is that extension."""
 
+import gzip
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,7 @@ from time import sleep
 import psycopg
 import pytest
 
+from pgassay._core import ServerLogReader
 from pgassay.capture import files
 from pgassay.capture.replaying import Stage, try_each
 from pgassay.capture.scripts import scripted
@@ -53,6 +55,28 @@ def test_a_server_without_the_extension_is_captured_by_its_log(tmp_path: Path) -
     assert insert.parameters == (("1", "it's\n\tnew"), ("2", "it's\n\tnew"))
     kinds = {tuple(by_id[number] for number in each.statements): each.commits for each in load.logged.transactions}
     assert kinds == {(INSERT, SELECT): 2}
+
+
+def test_a_rotated_log_is_read_in_order_its_old_pieces_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "app.capture"
+    copies = [tmp_path / name for name in ("c", "a", "b")]
+    with real.server(log_line_prefix=PREFIX, log_min_duration_statement="0") as (server, _):
+        taken = 0
+        for turn, copy in enumerate(copies):
+            server.query(f"SELECT {turn} AS turn")
+            server.query("SELECT 'a statement behind the last'")
+            plain = server.log_text()[taken:]  # as logrotate's copytruncate leaves it
+            taken += len(plain)
+            copy.write_bytes(plain.encode() if turn == 2 else gzip.compress(plain.encode()))
+        words = ["capture", server.endpoint.conninfo(), "--data", "none", "--with-literals"]
+        assert main([*words, "--log", ",".join(map(str, sorted(copies))), "--out", str(path)]) == 0
+    events = ServerLogReader(sorted(copies), [PREFIX])
+    times = [(event[0], event[5][7]) for event in events if event[5].endswith(" AS turn")]
+    assert times == sorted(times)
+    assert [turn for _, turn in times] == ["0", "1", "2"]
+    load = files.read(path).load
+    assert load is not None
+    assert next(each for each in load.statements if each.text == "SELECT $1 AS turn").calls == 3
 
 
 def test_a_log_whose_prefix_changed_and_whose_end_is_missing_is_read(

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::message::find;
 use crate::time::{digits, iso, month_day_time};
 
 /// So many of the first lines decide.
@@ -241,7 +242,7 @@ fn heroku(line: &[u8]) -> Option<Piece<'_>> {
     let (time_us, used) = iso(line)?;
     let rest = line[used..].strip_prefix(b" ")?;
     let rest = rest.strip_prefix(b"app[").or_else(|| rest.strip_prefix(b"heroku["))?;
-    let end = memchr::memmem::find(rest, b"]: ")?;
+    let end = find(rest, b"]: ")?;
     let (source, text) = (&rest[..end], &rest[end + 3..]);
     dyno(source, text, Some(time_us))
 }
@@ -284,7 +285,7 @@ fn syslog(line: &[u8]) -> Option<Piece<'_>> {
     let rest = line[used..].strip_prefix(b" ")?;
     let host = memchr::memchr(b' ', rest)?;
     let rest = &rest[host + 1..];
-    let end = memchr::memmem::find(rest, b"]: ").or_else(|| rest.strip_suffix(b"]:").map(<[u8]>::len))?;
+    let end = find(rest, b"]: ").or_else(|| rest.strip_suffix(b"]:").map(<[u8]>::len))?;
     let open = memchr::memchr(b'[', &rest[..end])?;
     let (identifier, process) = (&rest[..open], &rest[open + 1..end]);
     let is_tag = !identifier.is_empty() && identifier.iter().all(|byte| byte.is_ascii_graphic());
@@ -356,7 +357,10 @@ fn numbered<'a>(mut piece: Piece<'a>, identifier: &[u8], decode: fn(Cow<'a, [u8]
 }
 
 fn numbers(text: &[u8]) -> Option<((u64, u64), usize)> {
-    let number = |text: &[u8]| std::str::from_utf8(text).ok().filter(|text| text.len() <= DIGITS_MAX)?.parse().ok();
+    let number = |digits: &[u8]| {
+        let value = || digits.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        (1..=DIGITS_MAX).contains(&digits.len()).then(value)
+    };
     let inside = text.strip_prefix(b"[")?;
     let first = digits(inside);
     let rest = &inside[first..];
@@ -371,7 +375,7 @@ fn numbers(text: &[u8]) -> Option<((u64, u64), usize)> {
 /// rsyslog writes control characters as `#` and three octal digits.
 fn unescaped(text: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     const KNOWN: [(&[u8], u8); 3] = [(b"#011", b'\t'), (b"#012", b'\n'), (b"#015", b'\r')];
-    if memchr::memmem::find(&text, b"#01").is_none() {
+    if find(&text, b"#01").is_none() {
         return text;
     }
     let (mut whole, mut rest) = (Vec::with_capacity(text.len()), &text[..]);

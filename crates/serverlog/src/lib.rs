@@ -8,6 +8,7 @@ mod constant;
 mod csv;
 mod envelope;
 mod events;
+mod input;
 mod json;
 mod message;
 mod parameters;

@@ -1,7 +1,6 @@
 //! The events of several logs in order; the format of each is known by its first bytes.
 
 use std::borrow::Cow;
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -10,18 +9,24 @@ use serde::Serialize;
 
 use crate::envelope::{ENVELOPES, Envelope, detect, lines};
 use crate::events::{Event, Kind};
+use crate::input::{Bytes, unpacker};
 use crate::message::{Meaning, Part, ends_with_word, meaning, part};
 use crate::parameters::{are_whole, of_detail};
 use crate::prefix::{Head, Prefix, chosen};
 use crate::records::{Framed, Framing, Source};
 use crate::statement::ends_within;
-use crate::unwrap::{Input, Unwrapped};
+use crate::unwrap::{HALF_YEAR_US, Input, Unwrapped};
 use crate::{csv, json};
 
 /// Shown of a line that cannot be read.
 const SHOWN_BYTES: usize = 120;
 /// So many envelopes may be around a log: a node's of a pod's of an operator's.
 const ENVELOPES_MAX: usize = 3;
+
+/// Records of one log are out of order by no more.
+const OVERLAP_US: i64 = 5_000_000;
+/// RFC 3164 has no year: its times are of 2000.
+const YEARLESS_END_US: i64 = 978_307_200_000_000;
 
 /// How a log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +129,8 @@ pub struct Tally {
     pub plans_unread: u64,
     /// The first of the unread ones, shortened.
     pub first_unread: String,
+    /// The first pair of logs of which one begins before the other one ends.
+    pub overlap: Option<[String; 2]>,
     /// What the logs were wrapped in, from the outside in; each way once.
     pub wrapped: Vec<String>,
 }
@@ -142,9 +149,15 @@ pub struct Line<'a> {
     pub query: Cow<'a, [u8]>,
 }
 
-/// Reads logs one after another.
+/// Reads logs one after another, by their times.
 pub struct Reader {
-    paths: std::vec::IntoIter<PathBuf>,
+    /// With the time of the first event, where it is known; None until they are in order.
+    pieces: Option<std::vec::IntoIter<(Option<i64>, PathBuf)>>,
+    paths: Vec<PathBuf>,
+    /// Of what was read: of events, and of what they are wrapped in.
+    latest_us: i64,
+    wrapped_us: i64,
+    most_bytes: u64,
     open: Option<(Source<Input>, Format)>,
     /// Of the open one.
     path: PathBuf,
@@ -207,10 +220,16 @@ struct Slots {
 }
 
 impl Reader {
-    /// The logs in the order of `paths`; without a `format` each tells its own. Raises nothing: files are opened later.
+    /// Several files are read by the times of their first events; pipes, which can be read only once, and what is named
+    /// along with them in the order of `paths`. Without a `format` each tells its own. Raises nothing: files are opened
+    /// later.
     pub fn new(paths: Vec<PathBuf>, format: Option<LogFormat>, given: Vec<Prefix>) -> Self {
         Self {
-            paths: paths.into_iter(),
+            pieces: None,
+            paths,
+            latest_us: i64::MIN,
+            wrapped_us: i64::MIN,
+            most_bytes: u64::MAX,
             open: None,
             path: PathBuf::new(),
             lines: Lines::default(),
@@ -220,6 +239,11 @@ impl Reader {
             slots: Slots::default(),
             tally: Tally::default(),
         }
+    }
+
+    /// The same, of the first bytes of each file alone.
+    pub fn limited(self, most_bytes: u64) -> Self {
+        Self { most_bytes, ..self }
     }
 
     /// What was read so far.
@@ -274,6 +298,7 @@ impl Reader {
                 Framed::Torn => self.tally.torn += 1,
                 Framed::End => {
                     let lost = source.input().lost();
+                    self.wrapped_us = source.input().latest_us();
                     self.open = None;
                     self.tally.records += lost.unread + lost.doubtful;
                     self.tally.unread += lost.unread;
@@ -286,21 +311,32 @@ impl Reader {
                 }
             }
         }
-        self.tally.events += u64::from(self.slots.ready.is_some());
+        if let Some(event) = &self.slots.ready {
+            self.tally.events += 1;
+            self.latest_us = self.latest_us.max(event.time_us);
+        }
         Ok(self.slots.ready.as_ref())
     }
 
     fn open_next(&mut self) -> io::Result<bool> {
-        let Some(path) = self.paths.next() else {
+        if self.pieces.is_none() {
+            self.pieces = Some(self.in_order()?.into_iter());
+        }
+        let Some((first_us, path)) = self.pieces.as_mut().and_then(Iterator::next) else {
             return Ok(false);
         };
+        let pending_us = self.slots.pending.as_ref().map_or(i64::MIN, |event| event.time_us);
+        self.latest_us = self.latest_us.max(pending_us);
+        if self.tally.overlap.is_none() && first_us.is_some_and(|us| us.saturating_add(OVERLAP_US) < self.latest_us) {
+            self.tally.overlap = Some([&path, &self.path].map(|each| each.display().to_string()));
+        }
         let named =
             |error: io::Error| io::Error::new(error.kind(), format!("could not read \"{}\": {error}", path.display()));
-        let mut source = Source::new(Input::File(File::open(&path).map_err(named)?));
-        if source.head().map_err(named)?.starts_with(&[0x1f, 0x8b]) {
-            return Err(named(io::Error::other(
-                "it is compressed: unpack it, or give it through a pipe, as <(zcat FILE)",
-            )));
+        let mut source = Source::new(Input::File(Bytes::open(&path, self.most_bytes).map_err(named)?));
+        if let Some(program) = unpacker(source.head().map_err(named)?) {
+            return Err(named(io::Error::other(format!(
+                "it is a pipe of compressed bytes: give the file itself, or what {program} -dc makes of it",
+            ))));
         }
         let (plain, mut wrapped) = match self.format {
             Some(LogFormat::Plain(format)) => (Some(format), None),
@@ -310,7 +346,7 @@ impl Reader {
         let (mut titles, mut prefixes) = (Vec::new(), Vec::new());
         while let (Some(envelope), true) = (wrapped, titles.len() < ENVELOPES_MAX) {
             titles.push(envelope.title);
-            let unwrapped = Unwrapped::new(source, envelope, &self.given).map_err(named)?;
+            let unwrapped = Unwrapped::new(source, envelope, &self.given, self.wrapped_us).map_err(named)?;
             prefixes = unwrapped.prefixes();
             source = Source::new(Input::Wrapped(Box::new(unwrapped)));
             wrapped = detect(source.head().map_err(named)?);
@@ -333,6 +369,29 @@ impl Reader {
         (self.path, self.lines, self.prefixes) = (path, Lines::default(), prefixes);
         self.open = Some((source, format));
         Ok(true)
+    }
+
+    /// The files by the times of their first events. Those without a year are read from the longest gap on, as a log
+    /// goes on in January.
+    fn in_order(&self) -> io::Result<Vec<(Option<i64>, PathBuf)>> {
+        let mut pieces: Vec<_> = self.paths.iter().map(|path| (None, path.clone())).collect();
+        if pieces.len() < 2 || !self.paths.iter().all(|path| path.is_file()) {
+            return Ok(pieces);
+        }
+        for (first_us, path) in &mut pieces {
+            let mut reader = Self::new(vec![path.clone()], self.format, self.given.clone()).limited(self.most_bytes);
+            *first_us = reader.next_event()?.map(|event| event.time_us);
+        }
+        pieces.sort_by_key(|(first_us, _)| *first_us);
+        let has_gap = |pair: &[(Option<i64>, PathBuf)]| match (pair[0].0, pair[1].0) {
+            (Some(before), Some(after)) => after < YEARLESS_END_US && after - before > HALF_YEAR_US,
+            _ => false,
+        };
+        if let Some(at) = pieces.windows(2).position(has_gap) {
+            pieces.rotate_left(at + 1);
+            pieces.iter_mut().rev().take(at + 1).for_each(|(first_us, _)| *first_us = None);
+        }
+        Ok(pieces)
     }
 }
 

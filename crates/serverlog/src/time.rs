@@ -118,10 +118,11 @@ pub fn month_day_time(text: &[u8]) -> Option<(i64, usize)> {
     const MONTHS: [&[u8; 3]; 12] =
         [b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec"];
     let fixed: &[u8; 15] = text.first_chunk()?;
-    let month = MONTHS.iter().position(|name| fixed.starts_with(*name))? + 1;
-    let day = [if fixed[4] == b' ' { b'0' } else { fixed[4] }, fixed[5]];
-    let time = std::str::from_utf8(&fixed[7..]).ok()?;
-    let written = format!("2000-{month:02}-{} {time}", std::str::from_utf8(&day).ok()?);
-    let (time_us, used) = timestamp(written.as_bytes())?;
-    (fixed[3] == b' ' && fixed[6] == b' ' && used == 19).then_some((time_us, 15))
+    let month = MONTHS.iter().position(|name| fixed.starts_with(*name))? as u8 + 1;
+    let mut written = *b"2000-00-00 00:00:00";
+    (written[5], written[6]) = (b'0' + month / 10, b'0' + month % 10);
+    (written[8], written[9]) = (if fixed[4] == b' ' { b'0' } else { fixed[4] }, fixed[5]);
+    written[11..].copy_from_slice(&fixed[7..]);
+    let (time_us, _) = timestamp(&written)?;
+    (fixed[3] == b' ' && fixed[6] == b' ').then_some((time_us, 15))
 }

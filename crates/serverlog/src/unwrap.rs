@@ -2,12 +2,13 @@
 //! process. What lacks a piece is left out and counted, since the beginning of a statement may be another statement.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use crate::envelope::{Envelope, Holds, Piece, lines};
+use crate::input::Bytes;
 use crate::prefix::{Prefix, chosen};
 use crate::records::{Framed, Framing, RECORD_BYTES_MAX, Source};
 
@@ -21,12 +22,12 @@ const PIECES_US: i64 = 5_000_000;
 const STREAMS_MAX: usize = 50_000;
 const HELD_BYTES_MAX: usize = 256 << 20;
 /// RFC 3164 has no year: a time so much earlier is of the next one.
-const HALF_YEAR_US: i64 = 180 * 86_400_000_000;
+pub const HALF_YEAR_US: i64 = 180 * 86_400_000_000;
 const YEAR_US: i64 = 366 * 86_400_000_000;
 
 /// Where a log's bytes come from.
 pub enum Input {
-    File(File),
+    File(Bytes),
     Wrapped(Box<Unwrapped>),
 }
 
@@ -43,6 +44,14 @@ impl Input {
     /// Does a record end where its entry does? Then none lacks lines that would stand behind the end.
     pub fn has_whole_records(&self) -> bool {
         matches!(self, Self::Wrapped(unwrapped) if unwrapped.records.envelope.holds == Holds::Records)
+    }
+
+    /// The latest time of the outermost envelope that has times; `i64::MIN` without one.
+    pub fn latest_us(&self) -> i64 {
+        match self {
+            Self::File(_) => i64::MIN,
+            Self::Wrapped(unwrapped) => unwrapped.records.latest_us.max(unwrapped.source.input().latest_us()),
+        }
     }
 
     /// What was lost on the way.
@@ -107,8 +116,13 @@ pub struct Unwrapped {
 }
 
 impl Unwrapped {
-    /// Raises an error for a log with its newest entries first.
-    pub fn new(mut source: Source<Input>, envelope: &'static Envelope, given: &[Prefix]) -> io::Result<Self> {
+    /// Raises an error for a log with its newest entries first. `latest_us` is that of the piece before.
+    pub fn new(
+        mut source: Source<Input>,
+        envelope: &'static Envelope,
+        given: &[Prefix],
+        latest_us: i64,
+    ) -> io::Result<Self> {
         let head = source.head()?;
         let pieces: Vec<Piece<'_>> = lines(head).filter_map(|line| (envelope.unwrap)(line)).collect();
         let times: Vec<i64> = pieces.iter().filter_map(|piece| piece.time_us).collect();
@@ -137,7 +151,7 @@ impl Unwrapped {
             streams: FxHashMap::default(),
             ages: VecDeque::new(),
             held: 0,
-            latest_us: i64::MIN,
+            latest_us,
             years_us: 0,
             lost: Lost::default(),
         };
@@ -225,9 +239,9 @@ struct Records {
     prefixes: Vec<Prefix>,
     lead: Lead,
     out: Vec<u8>,
-    streams: FxHashMap<Vec<u8>, Stream>,
+    streams: FxHashMap<Arc<[u8]>, Stream>,
     /// When records began, at which line, and in which stream.
-    ages: VecDeque<(i64, u64, Vec<u8>)>,
+    ages: VecDeque<(i64, u64, Arc<[u8]>)>,
     held: usize,
     latest_us: i64,
     years_us: i64,
@@ -254,8 +268,7 @@ impl Records {
             _ => {}
         }
         if piece.goes_on || self.held > 0 {
-            let key = piece.stream.to_vec();
-            let stream = self.streams.entry(key).or_default();
+            let stream = self.streams.entry(Arc::from(&piece.stream[..])).or_default();
             if piece.goes_on || !stream.line.is_empty() {
                 stream.line.extend_from_slice(&piece.text);
                 self.held += piece.text.len();
@@ -308,16 +321,19 @@ impl Records {
 
     /// The lines of a text, each as the server writes it to stderr; the first one has a prefix.
     fn lines(&self, out: &mut Vec<u8>, piece: &Piece<'_>, text: &[u8]) {
-        for (at, line) in text.split(|byte| *byte == b'\n').enumerate() {
-            if at > 0 {
+        let mut from = 0;
+        for end in memchr::memchr_iter(b'\n', text).chain([text.len()]) {
+            let line = &text[from..end];
+            if from > 0 {
                 out.push(b'\n');
             }
-            if at == 0 || (line.first() != Some(&b'\t') && is_head(&self.prefixes, line)) {
+            if from == 0 || (line.first() != Some(&b'\t') && is_head(&self.prefixes, line)) {
                 self.lead(out, piece);
             } else if line.first() != Some(&b'\t') {
                 out.push(b'\t');
             }
             out.extend_from_slice(line);
+            from = end + 1;
         }
     }
 
@@ -343,16 +359,16 @@ impl Records {
         if let Some(time_us) = piece.time_us {
             self.age(time_us);
         }
-        let mut stream = match self.streams.get_mut(&piece.stream[..]) {
-            Some(known) => std::mem::take(known),
-            None => Stream::default(),
+        let (key, mut stream) = match self.streams.remove_entry(&piece.stream[..]) {
+            Some(known) => known,
+            None => (Arc::from(&piece.stream[..]), Stream::default()),
         };
         let begins = is_head(&self.prefixes, &piece.text);
         let result = match (piece.numbers, stream.last) {
             (Some((record, 1)), last) => {
                 let lacks = last.is_some_and(|(before, _)| record != before + 1 && record != 1);
                 self.close(&mut stream, !lacks);
-                self.begin(&mut stream, piece, number, begins);
+                self.begin(&key, &mut stream, piece, number, begins);
                 Ok(())
             }
             (Some((record, at)), Some((known, before))) if record == known => {
@@ -373,7 +389,7 @@ impl Records {
             }
             (None, _) if begins => {
                 self.close(&mut stream, true);
-                self.begin(&mut stream, piece, number, true);
+                self.begin(&key, &mut stream, piece, number, true);
                 Ok(())
             }
             (None, _) if stream.record.is_some() => {
@@ -391,14 +407,14 @@ impl Records {
             }
         };
         stream.last = piece.numbers;
-        self.streams.insert(piece.stream.to_vec(), stream);
+        self.streams.insert(key, stream);
         if self.streams.len() >= STREAMS_MAX || self.held > HELD_BYTES_MAX {
             self.spoil();
         }
         result
     }
 
-    fn begin(&mut self, stream: &mut Stream, piece: &Piece<'_>, number: u64, begins: bool) {
+    fn begin(&mut self, key: &Arc<[u8]>, stream: &mut Stream, piece: &Piece<'_>, number: u64, begins: bool) {
         stream.has_aged = false;
         if !begins {
             self.lost.unread(number, &piece.text);
@@ -409,10 +425,10 @@ impl Records {
         self.held += text.len();
         stream.record = Some(Open { text, piece: piece.text.len(), has_blank: has_blank(&piece.text), number });
         if let Some(time_us) = piece.time_us {
-            self.ages.push_back((time_us, number, piece.stream.to_vec()));
+            self.ages.push_back((time_us, number, key.clone()));
             if self.ages.len() > 4 * self.streams.len() + 1024 {
                 let streams = &self.streams;
-                let is_open = |key: &Vec<u8>, at: u64| {
+                let is_open = |key: &[u8], at: u64| {
                     streams.get(key).and_then(|each| each.record.as_ref()).is_some_and(|open| open.number == at)
                 };
                 self.ages.retain(|(_, at, key)| *at == number || is_open(key, *at));
@@ -513,7 +529,7 @@ fn has_blank(text: &[u8]) -> bool {
 }
 
 fn is_head(prefixes: &[Prefix], text: &[u8]) -> bool {
-    let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = &text[..memchr::memchr(b'\n', text).unwrap_or(text.len())];
     prefixes.iter().any(|prefix| prefix.head(line).is_some())
 }
 

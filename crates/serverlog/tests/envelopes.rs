@@ -249,6 +249,24 @@ fn each_way_to_wrap_a_log_is_known_and_its_statements_are_whole() {
 }
 
 #[test]
+fn a_line_that_no_envelope_holds_is_named_with_its_number() {
+    for case in cases().iter().filter(|case| !case.wrapped.is_empty()) {
+        let lines = case.log.lines().count() as u64;
+        let log = Log::new(format!("{}what a shell printed\n", case.log).as_bytes());
+        let mut reader = log.reader(&["%m [%p] ", "%q%u@%d "], None);
+        while reader.next_event().unwrap().is_some() {}
+        let (tally, has_barman) = (reader.tally(), case.name.starts_with("cnpg"));
+        assert_eq!(tally.unread, 1 + u64::from(has_barman), "{}", case.name);
+        let named = if case.name == "cnpg" {
+            "line 1: ".to_owned()
+        } else {
+            format!("line {}: what a shell printed", lines + 1)
+        };
+        assert!(tally.first_unread.starts_with(&named), "{}: {}", case.name, tally.first_unread);
+    }
+}
+
+#[test]
 fn six_translations_are_read() {
     // The words are those of PostgreSQL 15's catalogues of messages.
     let translations = [

@@ -22,6 +22,7 @@ from pgassay.errors import UsageError
 DEFAULT_PREFIX = "%m [%p] "
 """PostgreSQL's own log_line_prefix where it was not changed."""
 _ID_BYTES = 7
+_HEAD_BYTES = 1 << 18
 
 Values = tuple[str | None, ...]
 Event = tuple[int, str, str, str, str, str, Sequence[str | None], float | None]
@@ -30,7 +31,7 @@ Event = tuple[int, str, str, str, str, str, Sequence[str | None], float | None]
 
 @dataclass(frozen=True)
 class LogFiles:
-    """The logs that a user names, in order; without `prefixes` the server's own setting is taken.
+    """The logs that a user names; without `prefixes` the server's own setting is taken.
 
     Each tells its format by its first lines, unless `log_format` names it.
     """
@@ -47,7 +48,7 @@ class LogFiles:
             if not (path.is_file() or path.is_fifo()):
                 raise UsageError(
                     f'"{path}" is no file',
-                    "--log reads files on this machine and pipes: copy the server's log; a packed one as <(zcat FILE)",
+                    "--log reads files on this machine, compressed ones too, and pipes: copy the server's log",
                 )
         try:
             ServerLogReader(list(self.paths), (), log_format=self.log_format)
@@ -110,6 +111,8 @@ class Summary:
     first_unread: str
     pauses_unknown: int = 0
     """Pauses at whose end the time has no part of a second: none of them is in `pauses` or in a transaction."""
+    overlap: tuple[str, str] | None = None
+    """The first log that begins before the other one ends."""
     wrapped: tuple[str, ...] = ()
     """What the logs were wrapped in."""
     doubtful: int = 0
@@ -182,7 +185,7 @@ def read(
 
 def require_readable(path: Path, prefixes: Sequence[str], database: str, log_format: str | None = None) -> None:
     """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    _require_readable(_summary([path], prefixes, database, log_format), prefixes)
+    _require_readable(_summary([path], prefixes, database, log_format, most_bytes=_HEAD_BYTES), prefixes)
 
 
 def _summary(
@@ -193,6 +196,7 @@ def _summary(
     *,
     keep_values: bool = False,
     on_event: Callable[[Event], object] | None = None,
+    most_bytes: int | None = None,
 ) -> Summary:
     """Raise `CaptureError` for files that cannot be read, and a stderr log that lacks further lines of statements."""
     from pgassay._core import summarize_server_logs
@@ -205,11 +209,10 @@ def _summary(
             database=database,
             keep_values=keep_values,
             beside=on_event,
+            most_bytes=most_bytes,
         )
     except OSError as error:
-        raise CaptureError(
-            str(error), "--log reads files on this machine: copy the server's log, unpacked and whole"
-        ) from None
+        raise CaptureError(str(error), "--log reads files on this machine: copy the server's log whole") from None
     summary: Summary = msgspec.json.decode(found, type=Summary)
     return summary
 
@@ -265,6 +268,12 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
             found.torn,
             "the log's last record is left out, since it may not be whole: its further lines would stand behind the"
             " end",
+        ),
+        (
+            found.overlap,
+            '"{}" begins before "{}" ends, so what stands in both counts twice: give the pieces of one log'.format(
+                *found.overlap or ("", "")
+            ),
         ),
         (
             untimed > _UNTIMED * calls,

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     literals.add_argument("--with-literals", action="store_true", help=kept)
     literals.add_argument("--no-literals", action="store_true", help="keep none (default)")
     add("--without-load", action="store_true", help="settings and data alone: pg_stat_statements is not needed")
-    add("--log", metavar="FILE[,FILE]", help="the server's log, in order: its transactions and, with literals, values")
+    add("--log", metavar="FILE[,FILE]", help="the server's log: its transactions and, with literals, values")
     add(
         "--log-line-prefix",
         action="append",

@@ -51,7 +51,7 @@ def _share(text: str) -> float | None:
 LOGS: Kind[tuple[Path, ...]] = Kind(
     lambda name, text: tuple(PATH.parse(name, part) for part in split_list(text)),
     lambda paths: join_list(map(str, paths)),
-    "files in order: a.log,b.log",
+    "files: a.log,b.log",
     each_path=lambda paths, change: tuple(map(change, paths)),
     holds_rows=True,
 )
@@ -88,7 +88,7 @@ class ReplayOptions(RemoteOptions, OwnDataOptions):
     )
 
     logs: tuple[Path, ...] = option(
-        LOGS, name="log", default=(), summary="the log that is played: stderr, csvlog or jsonlog, unpacked"
+        LOGS, name="log", default=(), summary="the log that is played: stderr, csvlog or jsonlog, also compressed"
     )
     prefixes: tuple[str, ...] = option(
         PREFIXES,
@@ -298,7 +298,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         if options.init is not None:
             data.require_own(self.tools.bindir, options.init)
         if not options.logs:
-            raise UsageError("the load replay needs a log", 'name its files in order: "load.log" = ["postgresql.log"]')
+            raise UsageError("the load replay needs a log", 'name its files: "load.log" = ["postgresql.log"]')
         for path in options.logs:
             if not path.is_file():
                 raise UsageError(

@@ -120,9 +120,10 @@ impl ServerLogReader {
 }
 
 /// The whole of the logs as JSON: statements, transactions, arrivals by minute. The interpreter's lock is released, but
-/// for the calls of `beside`, which gets each event.
+/// for the calls of `beside`, which gets each event. Of each file no more than `most_bytes` are read.
 #[pyfunction]
-#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false, beside = None))]
+#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false, beside = None, most_bytes = None))]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 pub fn summarize_server_logs<'py>(
     py: Python<'py>,
     paths: Vec<PathBuf>,
@@ -131,8 +132,9 @@ pub fn summarize_server_logs<'py>(
     database: &str,
     keep_values: bool,
     beside: Option<Py<PyAny>>,
+    most_bytes: Option<u64>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let mut reader = reader(paths, &prefixes, log_format)?;
+    let mut reader = reader(paths, &prefixes, log_format)?.limited(most_bytes.unwrap_or(u64::MAX));
     let mut raised = None;
     let written = py.detach(|| {
         let give = |event: &serverlog::Event| {
