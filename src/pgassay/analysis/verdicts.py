@@ -103,7 +103,9 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        text = unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
+        missing, why = needed or 0, effect.nothing_in_common
+        more = f"at least {missing} more {plural('block', missing)} (a verdict takes {FIRST_LOOK})"
+        text = f"unresolved: needs {more}{_room(missing, left)}{f'; {why}' if why else ''}"
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
@@ -235,15 +237,6 @@ def unresolved(blocks: int | None, seconds: float | None, left: int | None = Non
 def _room(blocks: int | None, left: int | None) -> str:
     """That the run could not have come so far by itself, where it could have gone on at all."""
     return f"; the run had room for {left}" if blocks is not None and left is not None and 0 < left < blocks else ""
-
-
-def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
-    """The verdict below the `least` number of blocks: so few give no honest forecast, only how many are missing.
-
-    `left` more blocks are allowed; `why` names what keeps even one block from being compared.
-    """
-    more = f"at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
-    return f"unresolved: needs {more}{_room(blocks, left)}{f'; {why}' if why else ''}"
 
 
 def not_compared(reason: str) -> str:

@@ -579,8 +579,7 @@ def predict(arguments: argparse.Namespace) -> int:
     """Simulate a run's load on larger drives and print it; raises `UsageError`."""
     from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
     from pgassay.lab.prediction import DriveQuestion, predictions
-    from pgassay.study.quantities import share
-    from pgassay.study.units import format_at_most, parse_memory
+    from pgassay.study.units import format_at_most, parse_memory, share
 
     data, capacity = parse_memory(arguments.data), parse_memory(arguments.capacity)
     daily = parse_memory(arguments.writes_per_day) if arguments.writes_per_day else capacity

@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.analysis.lint import lint, needed
     from pgassay.importing import imported_run
-    from pgassay.study import quantities
+    from pgassay.study import units
 
     options = parse_options(arguments)
     paths = arguments.files
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         judged = imported_run.of_files(paths, options, arguments.primary, arguments.baseline)
     if arguments.resolution:
-        judged = imported_run.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
+        judged = imported_run.with_resolution(judged, units.share("--resolution", arguments.resolution))
     found = lint(judged.benchmark)
     takes = needed(judged.benchmark) if arguments.needed else ()
     if arguments.json:

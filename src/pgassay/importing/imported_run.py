@@ -40,8 +40,8 @@ from pgassay.record.values import NO_VALUE, SHORT, UNKNOWN_TIME_NS, LevelRecord,
 from pgassay.study import document
 from pgassay.study.levels import Level, Place, label
 from pgassay.study.parsing import parse_recorded
-from pgassay.study.quantities import BLOCKS_MAX
 from pgassay.study.responses import Status
+from pgassay.study.units import BLOCKS_MAX
 
 _NS = 1_000_000_000
 

@@ -196,11 +196,6 @@ def _evidence(cut: CutRecord) -> str:
     return cut.detail or DID.get(cut.verdict, cut.verdict)
 
 
-def _flush(trial: TrialRecord) -> str:
-    level = trial.levels.get(_FLUSH)
-    return HONEST if level is None else level.typed
-
-
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
     """Every arm of which cuts were made, in the study's order.
 
@@ -215,7 +210,10 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
         ArmCuts(
             arm.place,
             [cut for _, cut in mine],
-            [(trial.number, epoch_of(cut, _flush(trial))) for trial, cut in mine],
+            [
+                (trial.number, epoch_of(cut, HONEST if (level := trial.levels.get(_FLUSH)) is None else level.typed))
+                for trial, cut in mine
+            ],
             len({trial.block for trial, _ in mine}),
             findings.study.design.risk_below,
         )
