@@ -13,7 +13,7 @@ from math import sqrt
 
 import numpy as np
 
-from pgassay.analysis.crash_risk import ALPHA, fixed_upper, sequence_upper
+from pgassay.analysis.power_cuts import ALPHA, fixed_upper, sequence_upper
 
 CUTS = 300
 """Of a run."""

@@ -34,8 +34,8 @@ from pgassay.report.findings import Findings
 from pgassay.study import builtin
 from pgassay.study.document import Overrides, read
 from pgassay.study.levels import Arm
-from pgassay.study.quantities import share
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.units import share
 
 __all__ = [
     "Effect", "Findings", "PgassayError", "Progress", "Run", "Simulation", "Verdict", "WrittenStudy", "build_study",

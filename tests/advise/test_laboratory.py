@@ -22,7 +22,7 @@ from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.document import Document
 from pgassay.study.model import ALTERNATE
-from pgassay.study.quantities import seconds
+from pgassay.study.units import seconds
 from pgassay.testing.planted import make_run
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.analysis.crash_coverage import KINDS, UNRECORDED, Met, coverage_of
+from pgassay.analysis.power_cuts import KINDS, UNRECORDED, Met, coverage_of
 
 WITHIN = Met(0, in_checkpoint=True, recycled_wal=False, written=("heap", "index", "wal"))
 AFTER = Met(2, in_checkpoint=False, recycled_wal=True, written=("pg_xact", "control", "maps"))

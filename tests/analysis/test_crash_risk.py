@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.crash_risk import epochs_below, fixed_upper, risk_of, sequence_upper
+from pgassay.analysis.power_cuts import epochs_below, fixed_upper, risk_of, sequence_upper
 
 
 def test_the_fixed_bound_is_that_of_clopper_and_pearson() -> None:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.analysis.boundaries import critical
-from pgassay.analysis.decide import Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.observations import Observation
+from pgassay.analysis.verdicts import Outcome, judge_change, judge_value, means
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.thresholds import Limit, Relation

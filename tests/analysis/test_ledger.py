@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.analysis.crash_coverage import MARGIN_NS, Comparison, compare_ledger
+from pgassay.analysis.power_cuts import MARGIN_NS, Comparison, compare_ledger
 
 SECOND_NS = 1_000_000_000
 CUT_NS = 100 * SECOND_NS

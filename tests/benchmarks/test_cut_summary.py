@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from benchmarks.cut_summary import NONE_KEPT, encode, long_runs, read, summary_of, times_of
-from pgassay.analysis.crash_risk import sequence_upper
+from pgassay.analysis.power_cuts import sequence_upper
 from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.lint import lint
-from pgassay.importing.benchmark import Judged, of_files, of_run, with_resolution
-from pgassay.importing.imported_run import Question, import_files
+from pgassay.importing.imported_run import Judged, Question, import_files, of_files, of_run, with_resolution
 from pgassay.importing.reader import Options, parse_given, parse_pattern
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay import children
-from pgassay.count.valgrind import Valgrind, parse
+from pgassay.count import Valgrind, parse
 from pgassay.interfaces.instrument import BACKEND, OTHER, PARALLEL
 from pgassay.testing import real
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.design.plan import plan
+from pgassay.design.horizon import plan
 
 from ._make import study
 

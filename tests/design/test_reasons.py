@@ -1,6 +1,6 @@
 """The design's sentences about one of something are sentences."""
 
-from pgassay.design.plan import resolution_short
+from pgassay.design.horizon import resolution_short
 from pgassay.design.schedule import blocks_done, budget_done, machine_too_busy
 
 

@@ -6,7 +6,7 @@ from math import ceil
 
 import pytest
 
-from pgassay.analysis.crash_risk import epochs_below, sequence_upper
+from pgassay.analysis.power_cuts import epochs_below, sequence_upper
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import Cuts, verdict_of
 from pgassay.design.schedule import History

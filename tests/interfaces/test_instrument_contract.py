@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay import children
-from pgassay.count.valgrind import Valgrind
+from pgassay.count import Valgrind
 from pgassay.host import accounts
 from pgassay.interfaces.hosting import Placement
 from pgassay.interfaces.instrument import BACKEND, Executed, Instrument

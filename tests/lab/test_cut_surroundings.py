@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.crash_coverage import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, Met
 from pgassay.interfaces.errors import QueryError
 from pgassay.lab.power_cuts import Look, Surroundings, met_by
 from pgassay.testing import real

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.analysis.crash_coverage import Met
+from pgassay.analysis.power_cuts import Met
 from pgassay.design import schedule
 from pgassay.design.risk import AFTER, UNTRIED
 from pgassay.design.schedule import Drop, FinishedTrial, RunBlock, RunTrial, Stop

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
+from pgassay.analysis.power_cuts import epochs_below
 from pgassay.cli.plan import forecast_lines, until_safe
-from pgassay.design.plan import plan as size_up
+from pgassay.design.horizon import plan as size_up
 from pgassay.design.schedule import rounds_of
 from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import resolve

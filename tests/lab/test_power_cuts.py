@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.crash_coverage import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, Met
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError

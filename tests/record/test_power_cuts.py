@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.analysis.crash_coverage import Met
+from pgassay.analysis.power_cuts import Met
 from pgassay.record.power_cuts import CutRecord, decode, encode
 
 CUT = CutRecord(1, 2, 3, "all", 4, 5, 6, 7, 8, 0.5, 900.0, "sound", page={"block": 3}, strip=[[1, 2, 0]])

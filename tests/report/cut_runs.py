@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.analysis.crash_coverage import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, Met
 from pgassay.lab.power_cuts import RESPONSES, summed
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader

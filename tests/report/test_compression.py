@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.report.findings import Findings
-from pgassay.report.space import COMPRESSION as SECTION
+from pgassay.report.measurements import COMPRESSION as SECTION
 from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables
 from tests.report.driven import HEAP_RATIO, make_driven

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.values import TrialRecord
-from pgassay.report import costs
+from pgassay.report import verdict
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing.planted import BLOCKS, FACTOR, make_run
@@ -37,7 +37,7 @@ def with_values(path: Path, response: str, values: dict[str, tuple[float, ...]])
 
 
 def row_of(findings: Findings, title: str) -> list[str]:
-    (table,) = tables(costs.SECTION, findings)
+    (table,) = tables(verdict.WHY, findings)
     return [str(cell) for cell in next(row for row in table.rows if str(row[0]).startswith(title))]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.importing.benchmark import of_run
+from pgassay.importing.imported_run import of_run
 from pgassay.record.reading import Run
 from pgassay.report import page, text
 from pgassay.report.findings import Findings

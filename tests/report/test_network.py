@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.record.reading import Run
-from pgassay.report import network
+from pgassay.report import servers
 from pgassay.report.findings import Findings
 from pgassay.report.section import Section
 from pgassay.testing.contracts import SectionContract
@@ -33,7 +33,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 class TestNetwork(SectionContract):
     @pytest.fixture
     def section(self) -> Section:
-        return network.SECTION
+        return servers.NETWORK
 
     @pytest.fixture(scope="class")
     @classmethod
@@ -42,7 +42,7 @@ class TestNetwork(SectionContract):
 
 
 def test_what_the_way_takes_of_a_latency_is_trips_times_their_length(run: Run) -> None:
-    found = {each.treatment: each for each in network.paths(run.trials)}
+    found = {each.treatment: each for each in servers.paths(run.trials)}
     assert found["table.fillfactor=100"].latency_share == pytest.approx(0.05, rel=0.01)
     assert found["table.fillfactor=75"].latency_share == pytest.approx(0.5, rel=0.01)
     assert found["table.fillfactor=75"].shortest_trip_us == pytest.approx(900.0, rel=0.01)
@@ -50,24 +50,24 @@ def test_what_the_way_takes_of_a_latency_is_trips_times_their_length(run: Run) -
 
 def test_the_section_has_a_row_for_each_arm_and_says_where_it_is_most(run: Run) -> None:
     findings = Findings(run)
-    (table,) = tables(network.SECTION, findings)
+    (table,) = tables(servers.NETWORK, findings)
     assert len(table.rows) == 3
     far = next(row for row in table.rows if "75" in str(row[0]))
     assert [str(cell) for cell in far[6:]] == ["50.0 %", "25.0 %", "50.0 %"]
     assert any("3,000 us apart at most, known to ± 450 us" in note for note in table.notes)
-    assert network.SECTION.brief(findings).startswith("5.00 round trips of 1,000 us take 50.0 % of a latency")
+    assert servers.NETWORK.brief(findings).startswith("5.00 round trips of 1,000 us take 50.0 % of a latency")
     assert {each["treatment"] for each in plain(findings)["network"]} == {trial.treatment for trial in run.trials}
 
 
 def test_statements_that_were_counted_stand_for_trips_where_no_script_says_them(tmp_path: Path) -> None:
     more = {name: values for name, values in MORE.items() if name != "network_trips_per_transaction"}
     counted = {"qps": {"100": 4000.0, "75": 4800.0, "50": 4004.0}}
-    for way in network.paths(make_run(tmp_path / "run", more={**more, **counted}).trials):
+    for way in servers.paths(make_run(tmp_path / "run", more={**more, **counted}).trials):
         assert way.trips_per_transaction == pytest.approx(4.0, rel=0.15)
 
 
 def test_by_a_socket_there_is_no_network(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
-    assert list(network.SECTION.blocks(findings)) == []
-    assert network.SECTION.plain(findings) == {}
-    assert network.SECTION.brief(findings) == ""
+    assert list(servers.NETWORK.blocks(findings)) == []
+    assert servers.NETWORK.plain(findings) == {}
+    assert servers.NETWORK.brief(findings) == ""

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
-from pgassay.analysis.crash_coverage import KINDS, UNRECORDED, Met
-from pgassay.analysis.crash_risk import sequence_upper
 from pgassay.analysis.numbers import bound_per_cent
+from pgassay.analysis.power_cuts import KINDS, UNRECORDED, Met, sequence_upper
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run

@@ -9,8 +9,8 @@ import pytest
 from pgassay.record.reading import Run
 from pgassay.report import headline, servers
 from pgassay.report.findings import Findings
-from pgassay.report.network import NetworkPath
 from pgassay.report.section import Section
+from pgassay.report.servers import NetworkPath
 from pgassay.testing.contracts import SectionContract
 from pgassay.testing.planted import make_run
 from tests.report.blocks import plain, tables

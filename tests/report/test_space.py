@@ -5,7 +5,8 @@ from pathlib import Path
 
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
-from pgassay.report.space import ROWS_MAX, SECTION
+from pgassay.report.measurements import ROWS_MAX
+from pgassay.report.measurements import SPACE as SECTION
 from pgassay.testing.planted import make_run
 from tests.report.blocks import tables
 

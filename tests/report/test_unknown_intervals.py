@@ -9,7 +9,7 @@ import pytest
 from pgassay.analysis.claims import Mark, judge
 from pgassay.analysis.curves import Curve, Point
 from pgassay.analysis.effects import Effect
-from pgassay.report import costs, curves, formatting, verdict
+from pgassay.report import curves, formatting, verdict
 from pgassay.report.charts import forest_row
 from pgassay.report.findings import Findings
 from pgassay.study.model import Claim
@@ -46,7 +46,7 @@ def test_a_forest_leaves_it_out(findings: Findings) -> None:
 
 
 def test_a_table_of_costs_leaves_it_out(findings: Findings) -> None:
-    (table,) = tables(costs.SECTION, findings)
+    (table,) = tables(verdict.WHY, findings)
     row = next(row for row in table.rows if str(row[0]).startswith("WAL, "))
     assert "945" not in str(row[2])
     assert formatting.UNKNOWN not in str(row[2])

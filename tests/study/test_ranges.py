@@ -8,8 +8,7 @@ from pgassay.errors import UsageError
 from pgassay.lab.catalogue import every_factor
 from pgassay.study.document import Overrides, resolve
 from pgassay.study.parsing import parse
-from pgassay.study.quantities import expand
-from pgassay.study.units import parse_memory
+from pgassay.study.units import expand, parse_memory
 
 
 @pytest.mark.parametrize(

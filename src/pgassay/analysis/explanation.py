@@ -11,7 +11,7 @@ from math import isfinite, log
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import change, plural
-from pgassay.analysis.verdicts import not_compared
+from pgassay.analysis.verdicts import not_compared, not_judged_yet
 from pgassay.study.responses import Better, Response, Scale
 
 LEAST = 0.01
@@ -160,8 +160,3 @@ def _listed(costs: Sequence[Effect], by_name: dict[str, Response]) -> str:
     if rest > 0:
         parts.append(f"{rest} more {plural('cost', rest)}")
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
-
-
-def not_judged_yet(blocks: int, least: int) -> str:
-    """What an explanation says of a response below the `least` number of blocks, whatever its interval."""
-    return f"cannot be judged yet ({blocks} {plural('block', blocks)}; a verdict takes {least})"

@@ -18,7 +18,6 @@ from typing import NamedTuple, Protocol, overload
 import numpy as np
 import numpy.typing as npt
 
-from pgassay.analysis.boundaries import Floats
 from pgassay.study.levels import Cell, Place
 from pgassay.study.responses import Scale, Status
 
@@ -354,24 +353,19 @@ def summarise(observations: Sequence[Observation]) -> tuple[Summary, ...]:
     """A row for each treatment, condition and covariate point, in the order of first trials."""
     rows: list[Summary] = []
     for cell, table in tables(observations, Scale.DIFFERENCE).items():
-        numbers = _described([np.fromiter(column.values(), np.float64) for column in table.values.values()])
+        columns = [np.fromiter(column.values(), np.float64) for column in table.values.values()]
+        numbers: list[tuple[int, float, float, float, float, float]] = [(0, nan, nan, nan, nan, nan)] * len(columns)
+        for n in {len(column) for column in columns} - {0}:  # columns of equal length are taken together
+            places = [place for place, column in enumerate(columns) if len(column) == n]
+            values = np.stack([columns[place] for place in places])
+            spread = values.std(axis=1, ddof=1) if n > 1 else np.full(len(places), nan)
+            ranked = np.sort(values, axis=1)
+            median = (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2.0
+            parts = (values.mean(axis=1), spread, ranked[:, 0], median, ranked[:, -1])
+            for place, row in zip(places, np.stack(parts, axis=1).tolist(), strict=True):
+                numbers[place] = (n, *row)
         rows += [
             Summary(treatment, cell.condition, cell.covariate, *described, left_out=table.left_out[treatment])
             for treatment, described in zip(table.values, numbers, strict=True)
         ]
     return tuple(rows)
-
-
-def _described(columns: Sequence[Floats]) -> list[tuple[int, float, float, float, float, float]]:
-    """n, avg, stdev, min, median and max of each column; columns of equal length are taken together."""
-    found: list[tuple[int, float, float, float, float, float]] = [(0, nan, nan, nan, nan, nan)] * len(columns)
-    for n in {len(column) for column in columns} - {0}:
-        places = [place for place, column in enumerate(columns) if len(column) == n]
-        values = np.stack([columns[place] for place in places])
-        spread = values.std(axis=1, ddof=1) if n > 1 else np.full(len(places), nan)
-        ranked = np.sort(values, axis=1)
-        median = (ranked[:, (n - 1) // 2] + ranked[:, n // 2]) / 2.0
-        parts = (values.mean(axis=1), spread, ranked[:, 0], median, ranked[:, -1])
-        for place, row in zip(places, np.stack(parts, axis=1).tolist(), strict=True):
-            found[place] = (n, *row)
-    return found

@@ -2,19 +2,27 @@
 
 Equivalence is judged first: a difference that is certainly smaller than the asked resolution is of no use, even where
 its sign is certain. All is judged by the one interval that is printed. Below five blocks nothing is ever decided.
+
+Thresholds against what was measured: pass, fail, or not known while an interval holds both. A change is judged by the
+interval of its effect, the one that a page shows. A value is judged by the interval of the treatment's own mean over
+the blocks (geometric on a ratio scale), for all such means together and at every look. One rule for both: the whole
+interval on the good side passes, the whole interval on the other side fails.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import isfinite, log
 
 from pgassay.analysis.boundaries import FIRST_LOOK
-from pgassay.analysis.effects import Effect, moderated_spread
+from pgassay.analysis.effects import Certainty, Effect, mean_of, moderated_spread
 from pgassay.analysis.forecast import blocks_on_hosts, blocks_to_verdict
 from pgassay.analysis.hosts import BetweenHosts
 from pgassay.analysis.numbers import change, duration, plural, tenths
+from pgassay.analysis.observations import Observation, arrange, tables
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.thresholds import Limit
 
 SETTLED = "settled"
 """How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
@@ -29,7 +37,7 @@ SET_ASIDE = "set aside"
 class Kind(StrEnum):
     """What a verdict says. `different` is for responses of which neither direction is better.
 
-    `safe` and `unsafe` are about a treatment's own power cuts, not about a comparison (`crash_risk`).
+    `safe` and `unsafe` are about a treatment's own power cuts, not about a comparison (`power_cuts`).
     """
 
     BETTER = "better"
@@ -95,7 +103,9 @@ def verdict(
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
         needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        text = unresolved_yet(needed or 0, FIRST_LOOK, left, effect.nothing_in_common)
+        missing, why = needed or 0, effect.nothing_in_common
+        more = f"at least {missing} more {plural('block', missing)} (a verdict takes {FIRST_LOOK})"
+        text = f"unresolved: needs {more}{_room(missing, left)}{f'; {why}' if why else ''}"
         return Verdict(Kind.UNRESOLVED, text, needed, seconds)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
@@ -229,20 +239,113 @@ def _room(blocks: int | None, left: int | None) -> str:
     return f"; the run had room for {left}" if blocks is not None and left is not None and 0 < left < blocks else ""
 
 
-def unresolved_yet(blocks: int, least: int, left: int, why: str = "") -> str:
-    """The verdict below the `least` number of blocks: so few give no honest forecast, only how many are missing.
-
-    `left` more blocks are allowed; `why` names what keeps even one block from being compared.
-    """
-    more = f"at least {blocks} more {plural('block', blocks)} (a verdict takes {least})"
-    return f"unresolved: needs {more}{_room(blocks, left)}{f'; {why}' if why else ''}"
-
-
 def not_compared(reason: str) -> str:
     """The verdict on two that may not be compared."""
     return f"not compared: {reason}"
 
 
+def not_judged_yet(blocks: int, least: int) -> str:
+    """What an explanation says of a response below the `least` number of blocks, whatever its interval."""
+    return f"cannot be judged yet ({blocks} {plural('block', blocks)}; a verdict takes {least})"
+
+
 def failed(reason: str) -> str:
     """The verdict on a treatment without results."""
     return f"failed: {reason}" if reason else "failed: no valid trial"
+
+
+class Outcome(StrEnum):
+    """What became of a threshold."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    UNKNOWN = "not known"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A response's mean over the blocks at one place, with its interval; unbounded below five blocks."""
+
+    place: Place
+    response: str
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+    comparisons: int
+    method: str
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One threshold at one place. The estimate is a ratio or difference for a change, else in the response's unit.
+
+    `why` says of one that is not known what keeps it from being known.
+    """
+
+    limit: Limit
+    place: Place
+    outcome: Outcome
+    blocks: int
+    estimate: float
+    low: float
+    high: float
+    level: float
+    comparisons: int
+    method: str
+    why: str = ""
+
+    @property
+    def bounded(self) -> bool:
+        return isfinite(self.estimate) and isfinite(self.high)
+
+
+def means(
+    observations: Sequence[Observation], response: Response, places: Iterable[Place], certainty: Certainty
+) -> tuple[Mean, ...]:
+    """The mean of each place, with an interval that shares its error rate as `certainty` says."""
+    known = tables(observations, response.scale)
+    found = []
+    for place in places:
+        table = known.get(place.cell) or arrange((), place.cell, response.scale)
+        values = table.values.get(place.treatment, {}).values()
+        mean = mean_of(values, response.scale, certainty)
+        ends = mean.ends(response.scale)
+        method = certainty.method.replace("block-wise contrasts", "the values of the blocks")
+        found.append(Mean(place, response.name, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
+    return tuple(found)
+
+
+def judge_value(limit: Limit, mean: Mean, objection: str = "") -> Judgement:
+    """A threshold on a value; `objection` says why the value counts for nothing, where it does."""
+    return _judgement(limit, mean, objection or _too_early(mean.blocks, mean.high))
+
+
+def judge_change(limit: Limit, effect: Effect, objection: str = "") -> Judgement:
+    """A threshold on a change against the baseline, by the effect's own interval."""
+    refused = not_compared(effect.refused) if effect.refused else ""
+    why = objection or refused or effect.nothing_in_common or _too_early(effect.blocks, effect.high)
+    return _judgement(limit, effect, why)
+
+
+def _too_early(blocks: int, high: float) -> str:
+    if blocks < FIRST_LOOK:
+        return not_judged_yet(blocks, FIRST_LOOK)
+    return "" if isfinite(high) else "there is no interval"
+
+
+def _judgement(limit: Limit, found: Mean | Effect, why: str) -> Judgement:
+    worst, best = (found.high, found.low) if limit.relation.bounds_above else (found.low, found.high)
+    if why:
+        outcome = Outcome.UNKNOWN
+    elif limit.relation.holds(worst, limit.value):
+        outcome = Outcome.PASS
+    elif limit.relation.holds(best, limit.value):
+        outcome, why = Outcome.UNKNOWN, "the interval holds both"
+    else:
+        outcome = Outcome.FAIL
+    return Judgement(
+        limit, found.place, outcome, found.blocks, found.estimate, found.low, found.high, found.level,
+        found.comparisons, found.method, why,
+    )  # fmt: skip

@@ -66,7 +66,19 @@ COMMANDS: Mapping[str, str] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return _dispatch(words)
+        if len(words) > 1 and words[0] == "help" and not words[1].startswith("-"):
+            words = [*words[1:], "--help"]
+        if not words or words[0] in ("-?", "-h", "--help", "help"):
+            print(_help_text(plugins.installed(plugins.Group.COMMANDS)), end="")
+            return SUCCESS if words else FAULT
+        if words[0] in ("-V", "--version"):
+            print(f"pgassay {__version__}")
+            return SUCCESS
+        name, *rest = words
+        command, summary = find_command(name)
+        parser = Parser(f"pgassay {name}", summary)
+        command.add_arguments(parser)
+        return command.run(parser.read(rest))
     except PgassayError as error:
         print_error(error)
         return FAULT
@@ -79,22 +91,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         where = f'"{error.filename}": ' if error.filename else ""  # the system refused what no layer foresaw
         print_error(PgassayError(f"{where}{(error.strerror or str(error)).lower()}"))
         return FAULT
-
-
-def _dispatch(words: list[str]) -> int:
-    if len(words) > 1 and words[0] == "help" and not words[1].startswith("-"):
-        words = [*words[1:], "--help"]
-    if not words or words[0] in ("-?", "-h", "--help", "help"):
-        print(_help_text(plugins.installed(plugins.Group.COMMANDS)), end="")
-        return SUCCESS if words else FAULT
-    if words[0] in ("-V", "--version"):
-        print(f"pgassay {__version__}")
-        return SUCCESS
-    name, *rest = words
-    command, summary = find_command(name)
-    parser = Parser(f"pgassay {name}", summary)
-    command.add_arguments(parser)
-    return command.run(parser.read(rest))
 
 
 def find_command(name: str) -> tuple[Command, str]:

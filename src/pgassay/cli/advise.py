@@ -127,7 +127,7 @@ def _begin(arguments: argparse.Namespace) -> int:
 def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Request, tuple[str, ...]]":
     from pgassay.advise.asking import Request, objectives_of, read_configuration, read_space
     from pgassay.advise.task import Question
-    from pgassay.study import quantities
+    from pgassay.study import units
 
     quick = arguments.quick
     own: dict[str, str] = {}
@@ -156,7 +156,7 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         {**load, **{name[len(LOAD) :]: value for name, value in held.items() if name.startswith(LOAD)}},
         objective,
         tuple(arguments.keep),
-        quantities.share("--resolution", arguments.resolution),
+        units.share("--resolution", arguments.resolution),
         tuple(others),
         {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
@@ -167,8 +167,8 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         _names(arguments.only),
         _names(arguments.allow),
         quick,
-        quantities.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
-        quantities.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
+        units.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
+        units.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
         arguments.seed if arguments.seed is not None else secrets.randbelow(2**31),
         tuple(own),
     )

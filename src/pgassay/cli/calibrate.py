@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.run import WrittenStudy, begin, prepare
     from pgassay.lab.workbench import BenchOptions
     from pgassay.study.parsing import parse
-    from pgassay.study.quantities import seconds
+    from pgassay.study.units import seconds
 
     if arguments.show is not None:
         _show(arguments.show, as_json=arguments.json)

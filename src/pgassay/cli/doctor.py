@@ -146,7 +146,7 @@ def left_files(look: "Callable[[], Sequence[Left]]") -> list[Finding]:
 def counting() -> Finding:
     """What can count instructions here; a processor with counters of its own has a device of the kernel's for them."""
     from pgassay import children
-    from pgassay.count.valgrind import PROGRAM, REMEDY
+    from pgassay.count import PROGRAM, REMEDY
 
     counters = any(each.name.startswith(("cpu", "armv8")) for each in _EVENT_SOURCES.glob("*"))
     hardware = f"the processor's own counters {'are' if counters else 'are not'} available here"

@@ -18,7 +18,7 @@ from pgassay.study.responses import Better
 
 if TYPE_CHECKING:
     from pgassay.analysis.lint import Needed
-    from pgassay.importing.benchmark import Judged
+    from pgassay.importing.imported_run import Judged
 
 
 SHOWN = 10
@@ -37,17 +37,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.analysis.lint import lint, needed
-    from pgassay.importing import benchmark
-    from pgassay.study import quantities
+    from pgassay.importing import imported_run
+    from pgassay.study import units
 
     options = parse_options(arguments)
     paths = arguments.files
     if len(paths) == 1 and (paths[0] / "run.json").is_file():
-        judged = benchmark.of_run(paths[0], arguments.primary)
+        judged = imported_run.of_run(paths[0], arguments.primary)
     else:
-        judged = benchmark.of_files(paths, options, arguments.primary, arguments.baseline)
+        judged = imported_run.of_files(paths, options, arguments.primary, arguments.baseline)
     if arguments.resolution:
-        judged = benchmark.with_resolution(judged, quantities.share("--resolution", arguments.resolution))
+        judged = imported_run.with_resolution(judged, units.share("--resolution", arguments.resolution))
     found = lint(judged.benchmark)
     takes = needed(judged.benchmark) if arguments.needed else ()
     if arguments.json:

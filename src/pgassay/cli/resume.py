@@ -94,11 +94,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _more(arguments: argparse.Namespace) -> "More | None":
     """How far the run goes on beyond its end; None where that was not asked. Raises `UsageError`."""
     from pgassay.lab.run import More
-    from pgassay.study import quantities
+    from pgassay.study import units
 
     if arguments.more is None and arguments.blocks is None:
         return None
     if arguments.on is not None:
         raise excluded("--on", "--more" if arguments.blocks is None else "--blocks")
-    seconds = None if arguments.more is None else quantities.seconds("--more", arguments.more, key="more")
-    return More(seconds, None if arguments.blocks is None else quantities.blocks(arguments.blocks))
+    seconds = None if arguments.more is None else units.seconds("--more", arguments.more, key="more")
+    return More(seconds, None if arguments.blocks is None else units.blocks(arguments.blocks))

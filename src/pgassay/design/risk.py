@@ -1,15 +1,15 @@
 """When power was cut often enough: a treatment leaves once a cut did damage, or once the bound is as low as was asked.
 
 With `design.risk_below` each treatment is judged by its own power cuts, the baseline among them, and nothing is
-compared. The bound holds whenever one looks (`analysis.crash_risk`), so every block may be the last one. However low it
-is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.crash_coverage`).
+compared. The bound holds whenever one looks (`analysis.power_cuts`), so every block may be the last one. However low it
+is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.power_cuts`).
 """
 
 from dataclasses import dataclass
 from math import ceil
 
-from pgassay.analysis.crash_risk import epochs_below, sequence_upper
 from pgassay.analysis.numbers import bound_per_cent, plural
+from pgassay.analysis.power_cuts import epochs_below, sequence_upper
 from pgassay.analysis.verdicts import Kind, Verdict
 
 UNSAFE, EPOCHS, DAMAGED, UNTRIED = "unsafe_cuts", "cut_epochs", "unsafe_epochs", "untried_by_cuts"

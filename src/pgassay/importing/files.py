@@ -150,14 +150,11 @@ class Registry:
     def __init__(self) -> None:
         self.broken: tuple[PluginError, ...] = ()
 
-    def reader_of(self, file: ForeignFile, options: Options) -> Reader | None:
-        return next((each for each in self._in_order() if each.recognises(file, options)), None)
-
     @property
     def names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self._in_order())
+        return tuple(each.name for each in self.readers())
 
-    def _in_order(self) -> Iterator[Reader]:
+    def readers(self) -> Iterator[Reader]:
         yield from READERS
         yield from self._others
         yield TABLE
@@ -223,7 +220,7 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
         if parts:
             yield _page(path, parts, options, names)
             continue
-        reader = registry.reader_of(file, options)
+        reader = next((each for each in registry.readers() if each.recognises(file, options)), None)
         if reader is None:
             reason = f"has an unrecognised format (recognised: {', '.join(registry.names)})"
             if file.is_long and not file.is_binary:

@@ -33,8 +33,8 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import ALTERNATE
-from pgassay.study.quantities import seconds
 from pgassay.study.responses import Status
+from pgassay.study.units import seconds
 
 SERIES = f"{STUDY}.series"
 BLOCKS_LEAST = 2

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from pgassay.analysis.crash_risk import epochs_below
 from pgassay.analysis.forecast import resolution
-from pgassay.design.plan import Plan as Sizes
-from pgassay.design.plan import plan as size_up
+from pgassay.analysis.power_cuts import epochs_below
+from pgassay.design.horizon import Plan as Sizes
+from pgassay.design.horizon import plan as size_up
 from pgassay.design.schedule import cells, is_baseline, order, rounds_of
 from pgassay.host.accounts import describe as describe_account
 from pgassay.interfaces.places import Mount

@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from pgassay.analysis.crash_coverage import Met, compare_ledger, coverage_of
+from pgassay.analysis.power_cuts import Met, compare_ledger, coverage_of
 from pgassay.design import risk
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -87,7 +87,7 @@ _MODIFIED: Mapping[str, str] = {
     "wal": _CHANGED.format(path="'pg_wal/' || name", of=" FROM pg_ls_waldir()"),
     "maps": _CHANGED.format(path="path || fork", of=" FROM relation, unnest(ARRAY['_vm', '_fsm']) fork"),
 }
-"""Of each of `crash_coverage.KINDS` when one of its files was last written to, in whole seconds."""
+"""Of each of `analysis.power_cuts.KINDS` when one of its files was last written to, in whole seconds."""
 _PAGE_HEADER_BYTES, _PAGE_ADDRESS = 16, slice(8, 16)
 """Of a page of WAL: its address is the third thing in it (XLogPageHeaderData)."""
 _LOOK = f"""

@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from pgassay import scratch
-from pgassay.count.valgrind import Valgrind
+from pgassay.count import Valgrind
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError, UsageError

@@ -22,7 +22,7 @@ from pgassay import untrusted
 from pgassay.record.disk import Disk
 from pgassay.record.errors import DamagedError, RecordError, as_record_error, damaged
 from pgassay.record.values import Count, Moment, Seconds
-from pgassay.study.quantities import BLOCKS_MAX
+from pgassay.study.units import BLOCKS_MAX
 
 FILE = "journal.jsonl"
 LINE_BYTES_MAX = 1 << 20

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgassay import untrusted
-from pgassay.analysis.crash_coverage import Met
+from pgassay.analysis.power_cuts import Met
 from pgassay.record import trials
 from pgassay.record.errors import damaged
 from pgassay.record.reading import Run

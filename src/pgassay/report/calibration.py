@@ -57,49 +57,29 @@ class TurnsResult:
     found: Turns | None
 
 
-def turns_result(name: str, run: Run) -> TurnsResult:
-    """What the run of a way found, as far as it came; raises `RecordError`."""
-    rows = slices.rows(run)
-    baseline = next((trial.arm for trial in run.trials), "")
-    lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
-    for trial in run.trials:
-        if trial.block in lengths_s:
-            lengths_s[trial.block] += trial.length_s
-    return TurnsResult(
-        name=name,
-        blocks=len(lengths_s),
-        block_s=median(lengths_s.values()) if lengths_s else 0.0,
-        slice_s=run.asked.design.slice_s,
-        found=turns_of(rows, baseline),
-    )
-
-
 def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Iterator[str]:
     """Lines on each way: the noise that is left, and where it comes from; or why not."""
     for name in WAYS:
         way = ways.get(name)
         if way is not None and way.found is not None:
             yield ""
-            yield from _turn_lines(way, way.found)
+            turns = way.found
+            shares = turns.shares
+            blocks = formatting.counted(way.blocks, "block")
+            yield f"Two equal servers {WAY_NAMES[way.name]} ({blocks}, slices of {way.slice_s:g} s)"
+            yield (
+                f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)},"
+                f" {_percent(turns.noise_high)}]"
+                " of tps from one server to the other within a block"
+            )
+            yield (
+                f"  of a slice   the machine {_percent(sqrt(shares.machine))} (turns take it out), the start of a"
+                f" server {_percent(sqrt(shares.instance))}, its own {_percent(sqrt(shares.slice))}"
+            )
         elif way is not None or name in refused:
             few = f"{formatting.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
             yield ""
             yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
-
-
-def _turn_lines(way: TurnsResult, turns: Turns) -> Iterator[str]:
-    shares = turns.shares
-    blocks = formatting.counted(way.blocks, "block")
-    yield f"Two equal servers {WAY_NAMES[way.name]} ({blocks}, slices of {way.slice_s:g} s)"
-    yield (
-        f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)},"
-        f" {_percent(turns.noise_high)}]"
-        " of tps from one server to the other within a block"
-    )
-    yield (
-        f"  of a slice   the machine {_percent(sqrt(shares.machine))} (turns take it out), the start of a server"
-        f" {_percent(sqrt(shares.instance))}, its own {_percent(sqrt(shares.slice))}"
-    )
 
 
 PRIMARY = "tps"
@@ -231,7 +211,20 @@ class CalibrationFindings:
             path = self.run.path / name
             try:
                 if path.is_dir():
-                    found[name] = turns_result(name, Run.open(path))
+                    run = Run.open(path)
+                    rows = slices.rows(run)
+                    baseline = next((trial.arm for trial in run.trials), "")
+                    lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
+                    for trial in run.trials:
+                        if trial.block in lengths_s:
+                            lengths_s[trial.block] += trial.length_s
+                    found[name] = TurnsResult(
+                        name=name,
+                        blocks=len(lengths_s),
+                        block_s=median(lengths_s.values()) if lengths_s else 0.0,
+                        slice_s=run.asked.design.slice_s,
+                        found=turns_of(rows, baseline),
+                    )
             except PgassayError as error:
                 found[name] = error.message
         return found

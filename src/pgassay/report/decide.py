@@ -14,9 +14,9 @@ from xml.etree import ElementTree
 
 from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.compare import is_speed, refusal_by_errors, refusal_of_speed
-from pgassay.analysis.decide import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent
+from pgassay.analysis.verdicts import Judgement, Outcome, judge_change, judge_value, means
 from pgassay.outgoing import visible
 from pgassay.report import formatting
 from pgassay.report.answer import Standing

@@ -23,8 +23,8 @@ from pgassay.report.section import Brief, Part, Section, Table, Values
 from pgassay.report.trials import by_treatment, valid_by_place
 from pgassay.study.document import COUNTED_RESOLUTION, COUNTED_RESPONSE
 from pgassay.study.levels import Place
-from pgassay.study.quantities import share
 from pgassay.study.responses import Better, Response, Scale
+from pgassay.study.units import share
 from pgassay.study.work import COUNTED_ALONG
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Power cuts: is each treatment safe, how sure is that, and what was found.
 
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
-do so (`analysis.crash_risk`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
-only where its cuts met what damage takes (`analysis.crash_coverage`), and else not tried. Where cuts are the primary
+do so (`analysis.power_cuts`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
+only where its cuts met what damage takes (`analysis.power_cuts`), and else not tried. Where cuts are the primary
 response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
 docs/power-cuts.md.
 """
@@ -14,9 +14,8 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.crash_coverage import MARGIN_NS, UNRECORDED, Coverage, coverage_of
-from pgassay.analysis.crash_risk import ALPHA, Risk, risk_of
 from pgassay.analysis.numbers import bound_per_cent, plural, rounded
+from pgassay.analysis.power_cuts import ALPHA, MARGIN_NS, UNRECORDED, Coverage, Risk, coverage_of, risk_of
 from pgassay.analysis.verdicts import Kind, Verdict
 from pgassay.design.risk import UNSAFE, kind_of
 from pgassay.record.power_cuts import (
@@ -197,11 +196,6 @@ def _evidence(cut: CutRecord) -> str:
     return cut.detail or DID.get(cut.verdict, cut.verdict)
 
 
-def _flush(trial: TrialRecord) -> str:
-    level = trial.levels.get(_FLUSH)
-    return HONEST if level is None else level.typed
-
-
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
     """Every arm of which cuts were made, in the study's order.
 
@@ -216,7 +210,10 @@ def arms(findings: "Findings") -> Sequence[ArmCuts]:
         ArmCuts(
             arm.place,
             [cut for _, cut in mine],
-            [(trial.number, epoch_of(cut, _flush(trial))) for trial, cut in mine],
+            [
+                (trial.number, epoch_of(cut, HONEST if (level := trial.levels.get(_FLUSH)) is None else level.typed))
+                for trial, cut in mine
+            ],
             len({trial.block for trial, _ in mine}),
             findings.study.design.risk_below,
         )

@@ -33,11 +33,10 @@ from pgassay.analysis.claims import (
 )
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.curves import Estimate
-from pgassay.analysis.decide import means
 from pgassay.analysis.effects import Certainty, Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent, plural
-from pgassay.analysis.verdicts import Verdict, not_compared
+from pgassay.analysis.verdicts import Verdict, means, not_compared
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, formatting, power_cuts
 from pgassay.report.curves import describes

@@ -13,9 +13,9 @@ from typing import Any
 from pgassay import untrusted
 from pgassay.errors import UsageError
 from pgassay.study.levels import FactorNames
-from pgassay.study.quantities import expand, typed
 from pgassay.study.responses import full_name
 from pgassay.study.thresholds import split as split_threshold
+from pgassay.study.units import expand, typed
 
 Document = dict[str, Any]
 
@@ -138,7 +138,11 @@ def resolve(
     if overrides.scale is not None and overrides.scale_to is not None:
         raise UsageError("--scale and --scale-to exclude each other", "leave one of them out")
     if overrides.scale is not None or overrides.scale_to is not None:
-        resolved = _with_scale(resolved, overrides)
+        # What `[scale]` says of the original stays.
+        said = resolved.get(SCALE, {})
+        rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
+        asked = {"to": overrides.scale_to} if overrides.scale is None else {"by": overrides.scale}
+        resolved = {**resolved, SCALE: {**rest, **asked}}
     return resolved
 
 
@@ -180,14 +184,6 @@ def _counted(document: Document, overrides: Overrides) -> Document:
         for key in timed:
             table.pop(key, None)
     return _laid_over({**document, "load": load, "design": design}, _COUNTED)
-
-
-def _with_scale(document: Document, overrides: Overrides) -> Document:
-    """The command line's scale in place of the file's; what `[scale]` says of the original stays."""
-    said = document.get(SCALE, {})
-    rest = {key: value for key, value in said.items() if key not in ("by", "to")} if isinstance(said, dict) else {}
-    asked = {"to": overrides.scale_to} if overrides.scale is None else {"by": overrides.scale}
-    return {**document, SCALE: {**rest, **asked}}
 
 
 def without(document: Document, names: Iterable[str]) -> Document:
@@ -363,7 +359,12 @@ def _with_levels(document: Document, name: str, values: str, catalogue: FactorNa
     levels = [level for value in values.split(",") for level in expand(value.strip())]
     if _points(document, table):
         return _with_baseline_among(_with_points(document, table, name, levels, catalogue), name, levels, catalogue)
-    changed = _without_fixed(document, name)
+    changed = dict(document)
+    if name in document.get("fixed", {}):
+        changed["fixed"] = {key: value for key, value in document["fixed"].items() if key != name}
+    key = name.removeprefix("load.")
+    if name.startswith("load.") and key in document.get("load", {}):
+        changed["load"] = {other: value for other, value in document["load"].items() if other != key}
     merged = _laid_over(changed, {table: {name: levels}})
     if table == "factors":
         merged = _called(merged, [])
@@ -415,16 +416,6 @@ def _canonical(name: str, level: str, catalogue: FactorNames | None) -> str:
     factor = catalogue.find(name) if catalogue is not None else None
     text = level.strip()
     return text if factor is None or not text else factor.parse(name, text).canonical
-
-
-def _without_fixed(document: Document, name: str) -> Document:
-    changed = dict(document)
-    if name in document.get("fixed", {}):
-        changed["fixed"] = {key: value for key, value in document["fixed"].items() if key != name}
-    key = name.removeprefix("load.")
-    if name.startswith("load.") and key in document.get("load", {}):
-        changed["load"] = {other: value for other, value in document["load"].items() if other != key}
-    return changed
 
 
 def _with_fixed(document: Document, name: str, value: str) -> Document:

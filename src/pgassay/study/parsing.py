@@ -11,7 +11,7 @@ from math import prod
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.study import quantities
+from pgassay.study import units
 from pgassay.study.document import Document
 from pgassay.study.levels import Combination, FactorNames, Level
 from pgassay.study.model import (
@@ -31,10 +31,9 @@ from pgassay.study.model import (
     Study,
     combinations,
 )
-from pgassay.study.quantities import expand, typed, unknown_key, whole_number, wrong_type
 from pgassay.study.scale_model import REQUEST, RESULT, parse_model, parse_request
 from pgassay.study.thresholds import parse_table
-from pgassay.study.units import parse_time_s
+from pgassay.study.units import expand, parse_time_s, typed, unknown_key, whole_number, wrong_type
 
 FORMAT = 1
 _TOP = (
@@ -304,7 +303,7 @@ def _design(
     table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
 ) -> Design:
     _known("[design]", table, _DESIGN)
-    low, high = quantities.blocks(table["blocks"]) if "blocks" in table else (5, 30)
+    low, high = units.blocks(table["blocks"]) if "blocks" in table else (5, 30)
     seed = whole_number("[design]", "seed", table["seed"], 0) if table.get("seed") is not None else None
     order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
     names = {name for treatment in treatments for name in treatment.levels}
@@ -325,17 +324,17 @@ def _design(
             )
     slice_s = Design.slice_s
     if "slice" in table:
-        slice_s = quantities.seconds("[design]", table["slice"], key="slice")
+        slice_s = units.seconds("[design]", table["slice"], key="slice")
         if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
             raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return Design(
         baseline=_baseline(table.get("baseline"), treatments, catalogue),
-        resolution=quantities.share("design.resolution", table.get("resolution", "2%")),
-        precision=quantities.share("design.precision", table["precision"]) if "precision" in table else None,
-        risk_below=quantities.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
+        resolution=units.share("design.resolution", table.get("resolution", "2%")),
+        precision=units.share("design.precision", table["precision"]) if "precision" in table else None,
+        risk_below=units.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
         blocks_min=low,
         blocks_max=high,
-        budget_s=quantities.seconds("[design]", table["budget"]) if "budget" in table else None,
+        budget_s=units.seconds("[design]", table["budget"]) if "budget" in table else None,
         seed=seed,
         fixed_order=order,
         settle=settle,
@@ -345,7 +344,7 @@ def _design(
         pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=slice_s,
         slice_asked="slice" in table,
-        lead_in_s=quantities.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
+        lead_in_s=units.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
         placement=_word(table, "placement", PLACEMENTS, Design.placement),

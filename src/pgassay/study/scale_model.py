@@ -15,8 +15,17 @@ from typing import Any, Protocol
 
 from pgassay.errors import UsageError
 from pgassay.study.document import SCALE, Document, with_changed_levels
-from pgassay.study.quantities import typed, unknown_key, whole_number, wrong_type
-from pgassay.study.units import BYTES_PER_UNIT, format_bytes, format_number, parse_memory, split_quantity
+from pgassay.study.units import (
+    BYTES_PER_UNIT,
+    format_bytes,
+    format_number,
+    parse_memory,
+    split_quantity,
+    typed,
+    unknown_key,
+    whole_number,
+    wrong_type,
+)
 
 REQUEST, RESULT = SCALE, "model"
 """The tables of a study file: what is asked for, and what a record has in its place."""

@@ -13,9 +13,8 @@ from math import inf
 from typing import Any
 
 from pgassay.errors import UsageError, did_you_mean
-from pgassay.study.quantities import wrong_type
 from pgassay.study.responses import Response, Scale, full_name
-from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT
+from pgassay.study.units import BYTES_PER_UNIT, MS_PER_UNIT, wrong_type
 
 _CONDITION = re.compile(r"(<=|>=|<|>)\s*([+-]?)\s*(\d[\d,]*(?:\.\d*)?(?:[eE][+-]?\d+)?)\s*(.*)")
 _WHOLE = re.compile(r"([^<>=]+?)\s*((?:<|>).*)")
@@ -125,7 +124,14 @@ def resolve(
                 "give a value without a sign, or vary a factor",
             )
         limits.append(Limit(each.text, response, each.relation, _value(each, response), each.change))
-    _refuse_contradictions(limits)
+    for upper in limits:
+        for lower in limits:
+            same = upper.response.name == lower.response.name and upper.change == lower.change
+            if not (same and upper.relation.bounds_above and not lower.relation.bounds_above):
+                continue
+            touching = upper.relation is Relation.AT_MOST and lower.relation is Relation.AT_LEAST
+            if lower.value > upper.value or (lower.value == upper.value and not touching):
+                raise UsageError(f'no value can meet both "{lower.text}" and "{upper.text}"', "remove one of them")
     return tuple(limits)
 
 
@@ -202,17 +208,6 @@ def _factor(threshold: Threshold, response: Response) -> float:
     if response.unit == "1/s" and unit in _RATES:
         return 1.0
     raise _threshold_unit(threshold.text, response.name, f"a number of {response.unit}, without a unit")
-
-
-def _refuse_contradictions(limits: Sequence[Limit]) -> None:
-    for upper in limits:
-        for lower in limits:
-            same = upper.response.name == lower.response.name and upper.change == lower.change
-            if not (same and upper.relation.bounds_above and not lower.relation.bounds_above):
-                continue
-            touching = upper.relation is Relation.AT_MOST and lower.relation is Relation.AT_LEAST
-            if lower.value > upper.value or (lower.value == upper.value and not touching):
-                raise UsageError(f'no value can meet both "{lower.text}" and "{upper.text}"', "remove one of them")
 
 
 def _not_a_threshold(text: str) -> UsageError:

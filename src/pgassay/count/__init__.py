@@ -1,1 +1,0 @@
-"""Instruments that count what a server executes, behind the interface in `interfaces.instrument`."""
