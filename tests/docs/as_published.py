@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.analysis.claims import instances, is_paired, missing_levels, sides, treatment_of
+from pgassay.analysis.claims import Mark, instances, is_paired, missing_levels, sides, treatment_of
 from pgassay.analysis.compare import is_speed, refusal_by_levels
 from pgassay.lab import measurements
 from pgassay.lab.arms import setup_of
@@ -31,6 +31,12 @@ from pgassay.study.responses import Response
 from tests.load.loads import fake_tools
 
 KEPT = Path(__file__).parents[2] / "docs" / "as-published"
+GALLERY = KEPT.with_name("gallery")
+OF_TODAY = (
+    "full-page-writes", "random-page-cost", "io-method", "checksums", "versions", "recovery-time", "keys",
+    "toast-compression", "group-commit", "volumes", "wal-block",
+)  # fmt: skip
+"""The studies of the questions of today, in the order of their table."""
 SIZE = "as-published"
 _BOTH = "drive.data=normal=directory:/var/lib/pgassay/normal,compressing=directory:/var/lib/pgassay/compressing"
 _MODEL = ("load.duration=10s", "load.warmup=2s")
@@ -190,6 +196,18 @@ def judged() -> list[str]:
         model = _judged(models[each.study].parsed()) if each.study in models else "needs none"
         cells = (_judged(each.parsed()), _judged(quick(each.study)), model)
         lines.append(row((f"{each.published}: `{each.study}`", *cells)))
+    return lines
+
+
+def of_today() -> list[str]:
+    """A row for each question of today: what the run that the gallery keeps said of its findings."""
+    lines = [row(("study", "run", "judged", "open")), "|---|---|---|---|"]
+    for name in OF_TODAY:
+        kept = json.loads((GALLERY / f"{name}.json").read_text(encoding="utf-8"))
+        marks = [(each["mark"], f"{each['mark']}: {each['text']} ({each['found']})") for each in kept.get("claims", ())]
+        settled = [said for mark, said in marks if mark in (Mark.REPRODUCED, Mark.CONTRADICTED)]
+        run = kept["facts"].rpartition("; ")[2]
+        lines.append(row((f"`{name}`", run, "; ".join(settled) or "none", str(len(marks) - len(settled)))))
     return lines
 
 

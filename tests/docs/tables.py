@@ -122,6 +122,7 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     (PUBLISHED_EVIDENCE, "models"): as_published.plans(as_published.MODELS),
     (PUBLISHED_EVIDENCE, "findings of models"): as_published.claims(as_published.whole(as_published.MODELS)),
     (PUBLISHED_EVIDENCE, "commands"): as_published.commands(),
+    (PUBLISHED_EVIDENCE, "questions of today"): as_published.of_today(),
     ("loads.md", "loads"): loads(),
     **{("studies.md", f"factors {marker}"): lines for marker, lines in FACTORS.items()},
     ("studies.md", "probes"): probes(),

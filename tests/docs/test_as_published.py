@@ -5,7 +5,7 @@ import pytest
 from pgassay.analysis.claims import by_role, missing_levels
 from pgassay.report.published import FITTED
 from pgassay.study.model import Claim
-from tests.docs.as_published import KEPT, MODELS, WHOLE, Planned, responses, untestable
+from tests.docs.as_published import KEPT, MODELS, OF_TODAY, WHOLE, Planned, quick, responses, untestable
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -47,6 +47,13 @@ def test_every_finding_can_be_judged_as_published_or_says_why_not(planned: Plann
     found = {claim.text: untestable(claim, study) for claim in planned.claims(study)}
     assert any(not why for why in found.values())
     assert not [why for why in found.values() if "timing" in why or "does not have" in why], found
+
+
+@pytest.mark.parametrize("name", [each for each in OF_TODAY if each != "volumes"])
+def test_a_quick_size_of_the_questions_of_today_has_a_finding_to_judge(name: str) -> None:
+    """`volumes` has its authors' design and no claim."""
+    study = quick(name)
+    assert any(not untestable(claim, study) for claim in Planned.claims(study))
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)

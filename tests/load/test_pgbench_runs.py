@@ -60,6 +60,26 @@ def test_options_on_empty_tables_outlive_the_fill(bench: Bench) -> None:
     assert bench.server.query("SELECT count(*) FROM pg_indexes WHERE tablename LIKE 'pgbench%'") == [(3,)]
 
 
+def test_the_first_read_after_a_load_writes_its_pages_to_the_wal_where_hint_bits_are_logged(tmp_path: Path) -> None:
+    """As data checksums make them: without any, wal_log_hints does (manual)."""
+    written = {logged: first_read_wal_bytes(logged, tmp_path / logged) for logged in ("off", "on")}
+    assert written["on"] - written["off"] > 90 * 8192, "four rows of 2000 bytes a page"
+
+
+def first_read_wal_bytes(logged: str, folder: Path) -> int:
+    with real.server(autovacuum="off", wal_log_hints=logged) as (server, _):
+        server.execute("CREATE TABLE pgassay_rows (filler char(2000) DEFAULT repeat('x', 2000))")
+        before = wal_bytes(server)
+        levels = {**BASE, "script": "first-read", "variables": "loaded=400", "transactions": "1"}
+        result = pgbench({**levels, "clients": "1", "jobs": "1"}).run(server, folder, 1)
+        assert (result.status, dict(result.problems), result.transactions) == (0, {}, 1)
+        return wal_bytes(server) - before
+
+
+def wal_bytes(server: Server) -> int:
+    return int(server.query("SELECT (pg_current_wal_lsn() - '0/0')::bigint")[0][0])
+
+
 def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "zero.sql", "\\set n random(0, 20)\nSELECT 1 / (:n);\n")
     result = pgbench({**BASE, "script": script, "transactions": "1000"}).run(bench.server, tmp_path / "out", 1)

@@ -100,6 +100,9 @@ def test_the_command_leaves_nothing_to_defaults() -> None:
         "--time=60", "--rate=100", "--rand-seed=1", "--histogram=on", "--db-ps-mode=auto", "--report-interval=1",
     ):  # fmt: skip
         assert word in said
+    own = run_command(ENDPOINT, SysbenchOptions.from_levels({"scenario": "hot_points"}), 0)[1]
+    assert Path(own).name == "hot_points.lua", "it is not among sysbench's"
+    assert Path(own).is_file()
     counted = run_command(ENDPOINT, SysbenchOptions.from_levels({"transactions": "5", "threads": "4"}), 7)
     assert "--events=20" in counted
     assert "--time=0" in counted

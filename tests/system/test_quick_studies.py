@@ -82,7 +82,7 @@ BUILT: dict[str, tuple[str, ...]] = {
 VERSIONS: dict[str, tuple[str, ...]] = {
     "io-method": ("18",),
     "keys": ("18",),
-    "versions": ("17", "18"),
+    "versions": ("15", "18"),
     "volumes": ("18",),
 }
 """Those whose PostgreSQLs are built because of their version, with the versions that their quick size has."""

@@ -9,8 +9,9 @@ the load does to the server: what went wrong is a problem of the result, under a
 
 Names and defaults are sysbench's own (`sysbench --help`, `sysbench oltp_read_write help`), except that a run lasts 60 s
 if nothing else is asked. The scenario has a word of its own, not `load.script`, since it names one of sysbench's tests
-and never a file. `protocol` keeps pgbench's words: `prepared` is sysbench's --db-ps-mode=auto, `simple` is `disable`.
-The endpoint is given in full, for sysbench's defaults (localhost, user sbtest) never fit.
+and never a file of the user's; `hot_points` is ours. `protocol` keeps pgbench's words: `prepared` is sysbench's
+--db-ps-mode=auto, `simple` is `disable`. The endpoint is given in full, for sysbench's defaults (localhost, user
+sbtest) never fit.
 
 Outputs of 0.4 to 1.1 are read (sysbench manual, "General command line options"). 1.1 has "time elapsed" for "total
 time". 0.4 and 0.5 print no queries, so qps is requests and other operations, and call failed transactions deadlocks.
@@ -128,9 +129,11 @@ STATEMENTS = {
     "oltp_delete": 1,
     "oltp_update_index": 1,
     "oltp_update_non_index": 1,
+    "hot_points": 1,
 }
 """Each scenario with the statements that its sessions prepare for each table, without BEGIN and COMMIT."""
 SCENARIOS = tuple(STATEMENTS)
+HOT_POINTS = Path(__file__).with_name("hot_points.lua")
 DISTRIBUTIONS = ("special", "uniform", "gaussian", "pareto")
 PROTOCOLS = {"prepared": "auto", "simple": "disable"}
 """The word of `load.protocol` to sysbench's --db-ps-mode."""
@@ -201,6 +204,11 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
         return tuple(f"sbtest{number}" for number in range(1, self.tables + 1))
 
     @property
+    def files(self) -> tuple[Path, ...]:
+        """The scenario as a file of ours; empty for one of sysbench's own."""
+        return (HOT_POINTS,) if self.scenario == HOT_POINTS.stem else ()
+
+    @property
     def session_bytes(self) -> int:
         statements = STATEMENTS[self.scenario] if self.protocol == "prepared" else 0
         return _SESSION_BYTES + self.tables * (_TABLE_BYTES + statements * _STATEMENT_BYTES)
@@ -212,7 +220,7 @@ class SysbenchOptions(SysbenchClientOptions, RatedOptions):
 def run_command(endpoint: Endpoint, options: SysbenchOptions, seed: int) -> list[str]:
     command = [
         PROGRAM,
-        options.scenario,
+        *map(str, options.files or (options.scenario,)),
         *client_arguments(endpoint, options, seed),
         f"--tables={options.tables}",
         f"--table_size={options.rows}",
@@ -508,7 +516,7 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         run = program.Run(Completed((PROGRAM,), 1, "", ""), problems, now, now)
         if not run.problems:
             command = run_command(server.client_endpoint, options, seed)
-            run = program.run(self.tools, server, options, command, folder, PROGRAM, timed_s)
+            run = program.run(self.tools, server, options, command, folder, PROGRAM, timed_s, files=options.files)
         return result(run, RESPONSES, options.scenario, timed_s, self.name)
 
 

@@ -100,8 +100,13 @@ def test_the_newest_that_is_really_there_is_fetched_by_a_private_apt(tmp_path: P
 
 def test_what_apt_says_of_the_file_is_said_and_not_its_sum(tmp_path: Path) -> None:
     runner = _apt(tmp_path, "none of them")
-    with pytest.raises(BuildError, match="could not fetch the source package postgresql-17: Failed to fetch FILE 404"):
+    with pytest.raises(
+        BuildError, match="could not fetch the source package postgresql-17: Failed to fetch FILE 404"
+    ) as caught:
         sources.fetch_distribution(runner, "17", tmp_path, allowed=True, entries={"sources.list": ONE_LINE})
+    assert caught.value.hint is not None
+    assert "build.source = tarball:FILE" in caught.value.hint
+    assert caught.value.hint.endswith("or take another version")
 
 
 def test_source_entries_are_added_only_with_consent(tmp_path: Path) -> None:

@@ -252,7 +252,8 @@ def _field(stanza: str, name: str) -> str:
 def _not_fetched(what: str, detail: str) -> BuildError:
     return BuildError(
         f"could not fetch {what}: {detail}",
-        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 next to it, it is checked)",
+        "fetch it elsewhere and name it: build.source = tarball:FILE (with FILE.sha256 next to it, it is checked),"
+        " or take another version",
     )
 
 
