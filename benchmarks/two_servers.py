@@ -33,7 +33,7 @@ PLANTED = "log_statement_sample_rate"
 SETTINGS = {"log_min_duration_sample": "0", PLANTED: "0", "fsync": "on"}
 """As a user's servers, they sync what they write: else the kernel would write it back in the other one's window."""
 SCALE, CLIENTS, THREADS = 5, 4, 2
-LOAD = ("-S", "-s", str(SCALE), "-c", str(CLIENTS), "-j", str(THREADS), "-T", "10", "--set", "load.warmup=1s")
+LOAD = ("-S", "-s", str(SCALE), "-c", str(CLIENTS), "-j", str(THREADS), "-T", "6", "--set", "load.warmup=1s")
 TRIED, TRIED_PAIRS = 0.2, 40
 """A share of logged statements, and in how many pairs of windows it is tried before the planted one is chosen."""
 WINDOW_MS, SETTLE_MS = 250, 50
