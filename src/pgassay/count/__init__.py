@@ -1,1 +1,1 @@
-"""Instruments that count what a server executes, behind the interface in `interfaces.instrument`."""
+"""Instruments that count what a server executes, behind the interface in `interfaces.probe`."""

@@ -17,9 +17,8 @@ from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.leftovers import CRASH_POINT, POINT
 from pgassay.drive.root import refusals_in
-from pgassay.drive.sessions import not_ours, require_clean, require_name, require_stopped
+from pgassay.drive.sessions import CRASH_POINT, POINT, not_ours, require_clean, require_name, require_stopped
 from pgassay.drive.snapshots import missing
 from pgassay.files import Directory
 from pgassay.interfaces.drive_counters import DATA, DriveCounters
