@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pgassay._core import relay_tables, scan_blocks
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres import cluster_files, sampling
+from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile, Name, RelationFile
 from pgassay.study.units import parse_memory
 
@@ -182,7 +182,7 @@ def relay(request: Request, parts: list[Part]) -> tuple[tuple[RelaidTable, ...],
     if not chosen:
         return (), len(tables)
     sample = None if request.sample_bytes is None else max(1, request.sample_bytes // _SAMPLE_SHARE)
-    chunks = sampling.choose(chosen, sample)
+    chunks = cluster_files.choose(chosen, sample)
     levels = tuple(dict.fromkeys((100, *request.fillfactors)))
     rows = relay_tables(
         chunks.paths,
@@ -259,7 +259,7 @@ def estimate(request: Request) -> Estimate:
     """Look at the cluster and weigh it; raises `PgassayError`, `OSError`."""
     cluster = look(request)
     parts = list(cluster.parts)
-    chunks = sampling.choose(parts, request.sample_bytes)
+    chunks = cluster_files.choose(parts, request.sample_bytes)
     scanned = []
     for start in range(0, len(chunks.files), _BATCH_CHUNKS):
         batch = slice(start, start + _BATCH_CHUNKS)

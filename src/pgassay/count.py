@@ -16,7 +16,7 @@ from pgassay import children
 from pgassay.errors import UsageError
 from pgassay.files import Directory, Owner, UntrustedError
 from pgassay.interfaces.errors import BenchError
-from pgassay.interfaces.instrument import BACKEND, OTHER, PARALLEL, Executed
+from pgassay.interfaces.probe import BACKEND, OTHER, PARALLEL, Executed
 from pgassay.interfaces.running import Runner
 
 PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"

@@ -16,7 +16,7 @@ from benchmarks.validity.steadiness import (
     steady,
 )
 from pgassay.analysis.seconds import NS, Steadiness, classify, repetition, trial_course
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.lab.regime import course_of
 
 S = np.arange(66)

@@ -13,7 +13,7 @@ from pgassay.cli.printing import warn
 from pgassay.cli.progress import _Bar, build_line, watcher_for
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.outgoing import visible
-from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.builder import Progress
 from pgassay.record.values import Reason
 from pgassay.report import formatting
 from pgassay.report.findings import Findings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pgassay._core import FlashDrive, FlashInput
-from pgassay.flash.settings import Life, Requests, Run
+from pgassay.flash.simulation import Life, Requests, Run
 
 ROOT = Path(__file__).parents[2]
 MANUAL = (ROOT / "docs" / "drives.md").read_text(encoding="utf-8")

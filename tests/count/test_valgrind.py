@@ -8,7 +8,7 @@ import pytest
 
 from pgassay import children
 from pgassay.count import Valgrind, parse
-from pgassay.interfaces.instrument import BACKEND, OTHER, PARALLEL
+from pgassay.interfaces.probe import BACKEND, OTHER, PARALLEL
 from pgassay.testing import real
 
 FILE = """\

@@ -4,12 +4,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.instrument import BACKEND, Executed
+from pgassay.interfaces.probe import BACKEND, Executed
 
 
 @dataclass
 class FakeInstrument:
-    """See `interfaces.instrument.Instrument`; `end` says that a process has ended, and what it executed."""
+    """See `interfaces.probe.Instrument`; `end` says that a process has ended, and what it executed."""
 
     missing: str = ""
     begun: int = 0

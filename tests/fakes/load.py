@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.load import LoadOptions, LoadResult, cannot_gate, no_gate
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.load.pgbench.options import PgbenchOptions, check_scripts

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping
 
-from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.probe import Meter, Reading
 from pgassay.interfaces.running import Clock
 
 

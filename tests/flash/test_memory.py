@@ -8,7 +8,7 @@ from pgassay import flash
 from pgassay.cli import main
 from pgassay.errors import UsageError
 from pgassay.flash import simulation
-from pgassay.flash.settings import Description, describe
+from pgassay.flash.simulation import Description, describe
 
 GIB = 1 << 30
 

@@ -13,7 +13,7 @@ import pytest
 from pgassay import __version__
 from pgassay.cli import main
 from pgassay.errors import UsageError
-from pgassay.fleet import FleetError, certificates, user_files, worker
+from pgassay.fleet import FleetError, blocks, certificates, worker
 from pgassay.fleet.blocks import names_its_postgres
 from pgassay.fleet.dask_executor import Terms, checked, differences
 from pgassay.testing import real
@@ -132,7 +132,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
     drive.touch()
     folder.mkdir()
     for text in (f'"load.script" = ["{script}@3", "select-only"]', '"load.clients" = ["1", "2"]'):
-        user_files.read("mine", STUDY.format(factor=text))
+        blocks.read("mine", STUDY.format(factor=text))
     for text, why in (
         (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
         (f'"init.copy_of" = ["none", "{folder}"]', 'cluster" is a directory'),
@@ -140,7 +140,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
     ):
         with pytest.raises(UsageError, match=why) as raised:
-            user_files.read("mine", STUDY.format(factor=text))
+            blocks.read("mine", STUDY.format(factor=text))
         assert "without --on" in (raised.value.hint or "")
 
 

@@ -12,7 +12,7 @@ from distributed import Client, LocalCluster, get_worker
 from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
-from pgassay.fleet import FleetError, dask_executor, user_files
+from pgassay.fleet import FleetError, blocks, dask_executor
 from pgassay.fleet.blocks import BlockExecutor, BlockOrder
 from pgassay.fleet.dask_executor import DaskExecutor, Terms
 from pgassay.fleet.worker import Shipped
@@ -89,7 +89,7 @@ def test_blocks_in_which_all_hosts_hang_are_not_awaited(executor: DaskExecutor) 
 
 
 def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
-    assert user_files.BYTES_MAX * 4 // 3 < dask_executor.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
+    assert blocks.BYTES_MAX * 4 // 3 < dask_executor.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
     order = bytes(11 << 20)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         with pytest.warns(UserWarning, match="large graph"):

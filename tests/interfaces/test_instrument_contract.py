@@ -11,7 +11,7 @@ from pgassay import children
 from pgassay.count import Valgrind
 from pgassay.host import accounts
 from pgassay.interfaces.hosting import Placement
-from pgassay.interfaces.instrument import BACKEND, Executed, Instrument
+from pgassay.interfaces.probe import BACKEND, Executed, Instrument
 from pgassay.postgres import ownership, processes
 from pgassay.testing import real
 from tests.fakes.instrument import FakeInstrument

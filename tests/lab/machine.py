@@ -10,12 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pgassay.interfaces.counters import Reading, Sample
 from pgassay.interfaces.errors import ClientLostError, DriveError
 from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.load import LoadResult
 from pgassay.interfaces.places import Listening
-from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.probe import Reader, Reading, Sample
 from pgassay.interfaces.server import READY_S, Server
 from pgassay.interfaces.slices import Slice
 from pgassay.lab.interruption import Interruption

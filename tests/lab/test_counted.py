@@ -9,9 +9,8 @@ import pytest
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.errors import UsageError
-from pgassay.interfaces.instrument import BACKEND, PARALLEL, Executed
 from pgassay.interfaces.load import LoadOptions, LoadResult
-from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.probe import BACKEND, PARALLEL, Executed, Reader
 from pgassay.interfaces.server import Server
 from pgassay.lab import counted
 from pgassay.lab.arms import resolve

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.drive import options
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.load import LoadOptions
+from pgassay.interfaces.probe import Sample
 from pgassay.lab.arms import slowed
 from pgassay.lab.regime import by_drive_clock, series_by_drive_clock
 from pgassay.load.pgbench.options import PgbenchOptions

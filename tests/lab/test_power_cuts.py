@@ -18,8 +18,7 @@ from pgassay.interfaces.load import LedgerState
 from pgassay.interfaces.store import CrashReport, CrashRequest, CrashState
 from pgassay.lab import power_cuts
 from pgassay.lab.arms import ResolvedArm
-from pgassay.lab.power_cuts import Cut, PowerCuts, judge, name_page, place_page, replayed_bytes, responses, summed
-from pgassay.lab.trial_state import Laps
+from pgassay.lab.power_cuts import PowerCuts, judge, replayed_bytes, responses, summed
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record.power_cuts import HONEST, CutRecord
 from pgassay.testing.fakes import FakeClock
@@ -262,40 +261,6 @@ def test_recoveries_that_are_timed_have_the_machine_for_themselves(tmp_path: Pat
 @pytest.mark.parametrize(("window_s", "count", "apart_s"), [(60.0, 10, 6.0), (None, 10, 0.0), (0.0, 10, 0.0)])
 def test_cuts_lie_all_over_a_window(window_s: float | None, count: int, apart_s: float) -> None:
     assert spread_over(window_s, count) == apart_s
-
-
-class Named:
-    """A server that knows one relation of its database."""
-
-    def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        number, database = parameters
-        return [("pgbench_accounts" if number == "16396" else None,)] if database == "5" else []
-
-
-@pytest.mark.parametrize(
-    ("file", "block", "relation"),
-    [
-        ("base/5/16396", 2, "pgbench_accounts"),
-        ("base/5/16396.2", 2 + 2 * 131072, "pgbench_accounts"),
-        ("base/5/999", 2, None),
-        ("base/1/16396", 2, None),
-        ("global/1260", 2, None),
-    ],
-)
-def test_a_torn_page_has_the_name_of_its_relation(file: str, block: int, relation: str | None) -> None:
-    torn = Cut(replace(RECORD, page={"bytes": 8192}), Laps(FakeClock()))
-    place_page(torn, (file, 2 * 8192))
-    name_page(torn, cast("Any", Named()))
-    assert torn.record.page is not None
-    assert (torn.record.page["file"], torn.record.page["relation_block"]) == (file, block)
-    assert torn.record.page.get("relation") == relation
-
-
-def test_a_page_that_no_relation_has_stays_without_a_name() -> None:
-    torn = Cut(replace(RECORD, page={"bytes": 8192}), Laps(FakeClock()))
-    place_page(torn, None)
-    name_page(torn, cast("Any", Named()))
-    assert torn.record.page == {"bytes": 8192}
 
 
 def test_a_window_that_ends_early_has_one_more_cut_that_is_checked_whole(tmp_path: Path) -> None:

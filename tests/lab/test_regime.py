@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.lab import regime
 from pgassay.lab.regime import course_of
 

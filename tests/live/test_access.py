@@ -3,8 +3,8 @@
 import pytest
 from starlette.testclient import TestClient
 
-from pgassay.live import access
-from pgassay.live.access import FOREIGN_HOST, FOREIGN_ORIGIN, NO_TOKEN
+from pgassay.live import server
+from pgassay.live.server import FOREIGN_HOST, FOREIGN_ORIGIN, NO_TOKEN
 from tests.live.served import PORT, TOKEN, address
 
 PLACES = ("/", address("one"), f"{address('one')}live", "/static/page.css", "/nowhere")
@@ -100,7 +100,7 @@ def test_a_query_has_bounds_that_it_names(known: TestClient, stranger: TestClien
 
 
 def test_who_has_no_token_waits_for_nobody(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(access, "ANSWERED_MAX", 0)
+    monkeypatch.setattr(server, "ANSWERED_MAX", 0)
     assert stranger.get("/").status_code == 403
     stranger.cookies.set(f"pgassay-{PORT}", TOKEN)
     answer = stranger.get("/")

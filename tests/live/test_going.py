@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from pgassay.live.access import FOREIGN_ORIGIN
 from pgassay.live.progress import KILLED
+from pgassay.live.server import FOREIGN_ORIGIN
 from pgassay.record import directory
 from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PATIENCE_MS, PHONE, WIDE, opened, serving, violations

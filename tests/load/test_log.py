@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay._core import LatencySketch
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.load.pgbench.output import Logged, Progress, latencies, log_files, put_away, read_log, series, share_within
 from tests.load.samples import FOLDER

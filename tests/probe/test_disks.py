@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.probe.disks import Device, Diskstats, device_under, mount_source
+from pgassay.probe.procfs import Device, Diskstats, device_under, mount_source
 from pgassay.probe.registry import Probes
 from pgassay.testing.fakes import FakeClock
 

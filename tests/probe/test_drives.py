@@ -2,8 +2,7 @@
 
 import pytest
 
-from pgassay.interfaces.counters import Sample
-from pgassay.interfaces.probe import Differences
+from pgassay.interfaces.probe import Differences, Sample
 from pgassay.probe.drives import Drives, amplification_by_half
 
 SECOND_NS = 1_000_000_000

@@ -8,9 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgassay.interfaces.counters import Meter, Reading
 from pgassay.interfaces.errors import QueryError
-from pgassay.interfaces.probe import Cost, Differences, FileReader, Probe, Reader, Target, per_transaction, value_at_end
+from pgassay.interfaces.probe import (
+    Cost,
+    Differences,
+    FileReader,
+    Meter,
+    Probe,
+    Reader,
+    Reading,
+    Target,
+    per_transaction,
+    value_at_end,
+)
 from pgassay.interfaces.running import Clock
 from pgassay.plugins import PluginError
 from pgassay.probe.registry import PROBES, Probes, every_probe
@@ -354,7 +364,7 @@ def test_a_view_that_the_server_refuses_takes_no_other_with_it(target: Target) -
 
 
 PROBE = """
-from pgassay.interfaces.counters import Meter
+from pgassay.interfaces.probe import Meter
 from pgassay.interfaces.probe import Probe, value_at_end
 
 class Frequency(Probe):

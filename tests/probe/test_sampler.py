@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.host.runner import SystemClock
-from pgassay.interfaces.counters import Meter, Reading
+from pgassay.interfaces.probe import Meter, Reading
 from pgassay.interfaces.running import Clock
 from pgassay.probe.sampler import Sampler, difference, differences, next_due_ns
 from pgassay.testing.fakes import FakeClock

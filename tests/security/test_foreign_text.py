@@ -9,7 +9,7 @@ from pgassay import cli
 from pgassay.advise.asking import read_space
 from pgassay.drive.block import description
 from pgassay.errors import UsageError
-from pgassay.flash import settings
+from pgassay.flash import simulation
 from pgassay.importing import reader
 from pgassay.load.pgbench import data
 from pgassay.load.pgbench.options import PgbenchOptions, Script
@@ -31,7 +31,7 @@ def test_settings_and_scripts_may_have_any_bytes(tmp_path: Path) -> None:
 def test_what_must_be_utf_8_names_its_line(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_bytes(b"[settings]\n# gr\xfc\xdfe\n")
-    for read in (read_space, description.read, settings.read):
+    for read in (read_space, description.read, simulation.read):
         with pytest.raises(UsageError, match=r"mine\.toml.*line 2 is not UTF-8"):
             read(path)
 
@@ -40,7 +40,7 @@ def test_what_must_be_utf_8_names_its_line(tmp_path: Path) -> None:
 def test_toml_that_no_program_takes_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(text)
-    for read in (read_space, description.read, settings.read):
+    for read in (read_space, description.read, simulation.read):
         with pytest.raises(UsageError, match=r"mine\.toml.*it (is nested|has )"):
             read(path)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.cli import main
-from pgassay.drive.block import leftovers
+from pgassay.drive import sessions
 from pgassay.drive.root import MARKER_FILE, NAME, find_root, put_marker
 from pgassay.drive.sessions import killed_runs
 from pgassay.host.changes import FILE, Change, boot_of
@@ -103,7 +103,7 @@ def test_a_root_that_is_a_link_is_refused(shared: Path, elsewhere: Path, capsys:
 
 def test_a_mount_that_we_did_not_make_stays(shared: Path, elsewhere: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A session of ours in which an administrator mounted something, by hand or by a mistake."""
-    point = shared / NAME / "sessions" / "lab-x" / "disk" / leftovers.POINT
+    point = shared / NAME / "sessions" / "lab-x" / "disk" / sessions.POINT
     point.mkdir(parents=True)
     put_marker(shared / NAME)
     (shared / NAME / "snapshots").mkdir()
@@ -112,7 +112,7 @@ def test_a_mount_that_we_did_not_make_stays(shared: Path, elsewhere: Path, capsy
         assert main(["doctor", "--repair", "--data-dir", str(shared)]) == 2
         assert f'is mounted at "{point}", and not by pgassay: it is left alone' in capsys.readouterr().err
         assert (point / "precious").read_text() == "precious"
-        (point.parent / leftovers.DEVICE).write_text("/dev/null")
+        (point.parent / sessions.DEVICE).write_text("/dev/null")
         with pytest.raises(DriveError, match="not by pgassay"):
             remove_left(shared)
     finally:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.design.schedule import ATTEMPTS_MAX
-from pgassay.drive.block import leftovers
+from pgassay.drive import sessions
 from pgassay.record.journal import Decision, decisions_in
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
@@ -251,7 +251,7 @@ def place() -> Iterator[Place]:
         found.kill_servers()
         deadline += GONE_S
         for session in (found.data / "pgassay" / "sessions").glob("*"):
-            leftovers.undo(session)  # of a lab that was killed because it took too long
+            sessions.undo_block_drives(session)  # of a lab that was killed because it took too long
         while path.exists() and time.monotonic() < deadline:
             with suppress(OSError):  # A keeper may be removing the same files, or a server that ends writes its last.
                 shutil.rmtree(path)

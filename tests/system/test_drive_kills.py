@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.drive.block import daemon, leftovers
+from pgassay.drive.block import daemon
 from pgassay.drive.block.kernel import LinuxKernel, detach_loop
+from pgassay.drive.sessions import undo_block_drives
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from tests.drive.block import real
@@ -150,7 +151,7 @@ def test_a_run_on_devices_that_was_killed_is_gone_on_with(journey: Place) -> Non
             assert len(journey.record("killed").numbers) > kept
             assert what_stays(journey.data) == []
         finally:
-            leftovers.undo(journey.data)
+            undo_block_drives(journey.data)
             for device in devices:
                 detach_loop(device)
 

@@ -22,7 +22,7 @@ from pgassay.errors import PgassayError
 from pgassay.interfaces.errors import BenchError, ClusterError, Missing
 from pgassay.interfaces.running import Running
 from pgassay.postgres.attached.attachment import Attachment, attach
-from pgassay.postgres.attached.clients import Companions
+from pgassay.postgres.attached.facts import Companions
 from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status

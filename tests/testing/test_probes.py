@@ -6,8 +6,7 @@ import pytest
 
 from pgassay.host.runner import SystemClock
 from pgassay.interfaces.probe import Probe, Target
-from pgassay.probe.disks import Device, Diskstats
-from pgassay.probe.procfs import MachineReader, ProcessIo, ProcessTree
+from pgassay.probe.procfs import Device, Diskstats, MachineReader, ProcessIo, ProcessTree
 from pgassay.probe.registry import PROBES, Probes
 from pgassay.testing import real
 from pgassay.testing.contracts import ProbeContract, ReaderContract, Readers

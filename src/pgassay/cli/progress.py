@@ -25,8 +25,8 @@ from pgassay.study.responses import Better, Response, Scale, Status
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-    from pgassay.postgres.builds.compilation import Progress as BuildProgress
-    from pgassay.postgres.builds.compilation import Tell
+    from pgassay.postgres.builds.builder import Progress as BuildProgress
+    from pgassay.postgres.builds.builder import Tell
 
 
 _EVERY_S = 30.0
@@ -203,7 +203,7 @@ def _said(effect: Effect) -> str:
 
 
 def teller(*, quiet: bool = False) -> "Tell":
-    from pgassay.postgres.builds.compilation import tell_nobody
+    from pgassay.postgres.builds.builder import tell_nobody
 
     if quiet:
         return tell_nobody

@@ -21,7 +21,6 @@ from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive, Volume
 from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.image import ImageVolume, too_little_room
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
 from pgassay.drive.directory import DirectoryDrive
 from pgassay.drive.options import (
@@ -36,7 +35,7 @@ from pgassay.drive.options import (
     sized,
 )
 from pgassay.drive.root import Root, look_at_root, refusals_in
-from pgassay.drive.sessions import session_below
+from pgassay.drive.sessions import POINT, session_below
 from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError

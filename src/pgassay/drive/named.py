@@ -13,14 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay.drive.block import daemon, leftovers
+from pgassay.drive import sessions
+from pgassay.drive.block import daemon
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Daemon, SocketControl
 from pgassay.drive.block.filesystems import LABEL, Filesystem
 from pgassay.drive.block.image import DISK
 from pgassay.drive.block.kernel import Kernel, busy, holders, mounts_below
-from pgassay.drive.block.leftovers import POINT
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.root import DRIVES, Root, alone, remove_tree, take_lock, write_durably
+from pgassay.drive.sessions import POINT
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 
@@ -165,7 +166,7 @@ def repair(root: Root) -> list[str]:
 
 
 def _remove(home: Path) -> None:
-    leftovers.undo(home)
+    sessions.undo_block_drives(home)
     remove_tree(home)
 
 

@@ -18,8 +18,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from pgassay.fleet import FleetError
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.probe import Sample
 from pgassay.record import formats
 from pgassay.record.disk import Disk, files_below
 from pgassay.record.trials import OURS, SERIES_FILE, TRIAL_FILE

@@ -35,7 +35,7 @@ from pgassay.importing.reader import (
     rates,
     response,
 )
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 

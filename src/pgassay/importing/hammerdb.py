@@ -46,7 +46,7 @@ from pgassay.importing.reader import (
     response,
     unwrapped,
 )
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response
 from pgassay.untrusted import WHOLE

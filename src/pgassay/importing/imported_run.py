@@ -31,7 +31,7 @@ from pgassay.analysis.benchmark import NAMES, Benchmark, Length, Run, Setup, fel
 from pgassay.errors import UsageError
 from pgassay.importing.files import first_reasons, one_of, read_files
 from pgassay.importing.reader import ForeignRun, LeftOut, Options, Roles, levels_of
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import IMPORTED, RunHeader
 from pgassay.record.linted import SAID, benchmark_of, gave_up, results_of

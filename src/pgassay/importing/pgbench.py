@@ -25,7 +25,7 @@ from pgassay.importing.reader import (
     read_each,
     unwrapped,
 )
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.load.pgbench.output import (
     RESPONSES,
     Summary,

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.record.values import Reason
 from pgassay.study.responses import Better, Response, Scale
 

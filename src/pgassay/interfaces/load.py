@@ -13,10 +13,10 @@ from typing import ClassVar, Generic, Protocol, Self, TypeVar, runtime_checkable
 from pgassay import children
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, PlayerHost
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.factor import Turns
 from pgassay.interfaces.kinds import SWITCH, choice, seconds
 from pgassay.interfaces.options import OptionFactor, Options, factors_of, option
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock, Elsewhere, Runner, Starter
 from pgassay.interfaces.server import READY_S, Server
 from pgassay.interfaces.slices import SlicePlayer

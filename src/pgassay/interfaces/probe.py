@@ -3,18 +3,56 @@
 Adding a probe means adding one object: to the list in `probe.registry`, or in another package under the entry point
 group `pgassay.probes`. It is then sampled with the load, its counters land in the record, and its responses in the
 report. A probe is a description only; on a server it opens `Reader`s, which hold connections and files.
+
+A probe reads everything that it knows in one go; cumulative counters stay raw (differences are made later, so that a
+reset or a gap stays visible), gauges are values as they stand. None means "not available here", never 0.
+
+An instrument counts a server's work instead of timing it. It runs the whole server under itself and knows what a
+process executed once that process has ended. So a window is counted by the processes that began and ended in it: the
+load's backends and their parallel workers.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from pgassay.interfaces.counters import Meter, Reading
 from pgassay.interfaces.drive_counters import DriveCounters
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.study.responses import Better, Response, Scale
+
+
+@dataclass(frozen=True)
+class Meter:
+    """One thing that a probe reads: `name` with its unit last, cumulative or a gauge."""
+
+    name: str
+    unit: str
+    cumulative: bool = True
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One reading of one probe: meter name to value, with both times of the moment."""
+
+    source: str
+    monotonic_ns: int
+    wall_ns: int
+    values: Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One row of a series: `monotonic_ns`, `wall_ns`, `source`, `name`, `unit`, `value` (None where missing)."""
+
+    monotonic_ns: int
+    wall_ns: int
+    source: str
+    name: str
+    unit: str
+    value: float | None
+
 
 Differences = Mapping[str, float | None]
 """`source.name` to what was counted in the window (gauges: the last value); None where not available."""
@@ -160,3 +198,42 @@ def share(
 def value_at_end(name: str, title: str, unit: str, counter: str, better: Better = Better.LOWER) -> Cost:
     """A counter's value at the window's end, as it stands."""
     return Cost(Response(name, title, unit, better), lambda counters, _: counters.get(counter))
+
+
+BACKEND, PARALLEL, OTHER = "backend", "parallel_worker", "other"
+"""Kinds of processes."""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What one process executed in user space, from its main function on, less what depends on how long that took.
+
+    So waits for the client and reports of statistics are left out, with all that they call.
+    """
+
+    kind: str
+    instructions: float
+    functions: Mapping[str, tuple[float, float]]
+    """A function's own instructions and how often it was called, by its name; `postgres+0x1ea7b0` for one without."""
+    system_calls: Mapping[str, float]
+    """How many a function made, by its name: those of libc are called after the system call. No waits, no clocks."""
+
+
+class Instrument(Protocol):
+    """Counts what the servers execute that are started with its words."""
+
+    @property
+    def name(self) -> str:
+        """As the record names it, with its version."""
+
+    def require(self) -> None:
+        """Raise `UsageError` where it cannot count on this machine."""
+
+    def begin(self) -> tuple[str, ...]:
+        """Forget all counts; returns the words that go before the next server's own command."""
+
+    def ended(self) -> frozenset[int]:
+        """The processes, by id, whose counts are there."""
+
+    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+        """What these executed; raises `BenchError` for counts that cannot be read."""

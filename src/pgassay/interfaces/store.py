@@ -209,14 +209,11 @@ class CrashReport:
 class CrashState:
     """A crash state, mounted: `directory` is the cluster in it. The file system's journal has been replayed.
 
-    `page_file` is the file of the cluster that a torn page lies in, by its name below the directory, and the page's
-    place in it in bytes; None where no page was torn or no relation has it. `steps_ms` says how long each step took on
-    the way there.
+    `steps_ms` says how long each step took on the way there.
     """
 
     directory: Path
     report: CrashReport
-    page_file: tuple[str, int] | None = None
     steps_ms: Mapping[str, float] = field(default_factory=dict)
 
 

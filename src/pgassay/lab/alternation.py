@@ -16,10 +16,9 @@ from dataclasses import dataclass, field, replace
 from pgassay.design.schedule import rounds_of, turns
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, LOOPBACK
-from pgassay.interfaces.counters import Reading, Sample
 from pgassay.interfaces.errors import ClientLostError, ClusterError, HostError, LoadError, QueryError, SpaceError
 from pgassay.interfaces.load import LoadResult
-from pgassay.interfaces.probe import FileReader, Reader, product, quotient
+from pgassay.interfaces.probe import FileReader, Reader, Reading, Sample, product, quotient
 from pgassay.interfaces.running import Elsewhere
 from pgassay.interfaces.slices import Beat, LatencyHistogram, Metronome, Slice, SlicePlayer
 from pgassay.lab import checks

@@ -31,8 +31,7 @@ from pgassay.load.references import CpuYardstick, NetworkReference
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.attachment import Attachment, attach
-from pgassay.postgres.attached.clients import NOBODY, Companions
-from pgassay.postgres.attached.facts import visited
+from pgassay.postgres.attached.facts import NOBODY, Companions, visited
 from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.server import AttachedInstallation, Databases, as_it_is, rows_of_relations
 from pgassay.postgres.attached.watch import Watch

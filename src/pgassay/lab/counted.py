@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from pgassay.analysis.compare import is_speed
 from pgassay.errors import UsageError
-from pgassay.interfaces.instrument import BACKEND, Executed, Instrument
 from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.probe import BACKEND, Executed, Instrument
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedArm

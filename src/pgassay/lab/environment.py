@@ -11,13 +11,11 @@ from typing import Protocol
 
 from pgassay.drive.options import DriveOptions
 from pgassay.interfaces.client import ClientHost
-from pgassay.interfaces.counters import Meter, Reading, Sample
 from pgassay.interfaces.errors import Missing
 from pgassay.interfaces.hosting import HostChanges
-from pgassay.interfaces.instrument import Instrument
 from pgassay.interfaces.load import Load, LoadOptions, ReferenceMeasurement
 from pgassay.interfaces.places import UserFiles
-from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.probe import Instrument, Meter, Reader, Reading, Sample
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Installation, Server
 from pgassay.interfaces.slices import Metronome

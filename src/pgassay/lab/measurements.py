@@ -297,9 +297,9 @@ def _stored(kinds: tuple[Kind, ...], codec: str) -> dict[str, float | None]:
     if not there:
         return {}
     from pgassay._core import scan_blocks
-    from pgassay.postgres import sampling
+    from pgassay.postgres import cluster_files
 
-    chunks = sampling.choose(there, SAMPLE_BYTES)
+    chunks = cluster_files.choose(there, SAMPLE_BYTES)
     rows = scan_blocks(
         chunks.paths, chunks.files, chunks.offsets, chunks.lengths, codecs=(codec,), granularities=(1,), threads=None
     )

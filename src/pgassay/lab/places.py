@@ -16,10 +16,9 @@ from pgassay.host.accounts import require_reach
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.interfaces.places import Account
 from pgassay.interfaces.running import Clock, Runner
-from pgassay.postgres.builds.builder import Builder
+from pgassay.postgres.builds.builder import Builder, Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation

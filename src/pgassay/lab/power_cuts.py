@@ -68,13 +68,6 @@ fsync = off hides nothing: what recovery reads is on the drive already, and what
 cache, with the same checksums; fsync would only matter for a second loss of power. A drive that refuses what the kernel
 writes back later counts that (`drive_store_full`).
 """
-_RELATION_FILE = re.compile(r"(?:base/(?P<database>\d+)|global)/(?P<number>\d+)(?:_\w+)?(?:\.(?P<segment>\d+))?")
-"""See the manual, "Database File Layout"."""
-_SEGMENT_BYTES = 1 << 30
-_RELATION = (
-    "SELECT pg_filenode_relation(0, %s::oid)::regclass::text FROM pg_database"
-    " WHERE datname = current_database() AND oid = %s::oid"
-)
 _REDO = re.compile(r"redo (starts|done) at ([0-9A-F]+)/([0-9A-F]+)")
 
 
@@ -188,25 +181,6 @@ class Cut:
             self.record = replace(self.record, verdict=verdict, detail=detail, evidence=evidence)
 
 
-def place_page(cut: Cut, page_file: tuple[str, int] | None) -> None:
-    if cut.record.page is None or page_file is None:
-        return
-    name, place = page_file
-    found = _RELATION_FILE.fullmatch(name)
-    segment = int(found["segment"] or 0) if found is not None else 0
-    block = (segment * _SEGMENT_BYTES + place) // cut.record.page["bytes"]
-    cut.record = replace(cut.record, page={**cut.record.page, "file": name, "relation_block": block})
-
-
-def name_page(cut: Cut, server: Server) -> None:
-    page = cut.record.page or {}
-    found = _RELATION_FILE.fullmatch(str(page.get("file", "")))
-    if found is not None and found["database"]:
-        rows = server.query(_RELATION, (found["number"], found["database"]))
-        if rows and rows[0][0] is not None:
-            cut.record = replace(cut.record, page={**page, "relation": str(rows[0][0])})
-
-
 def start(cut: Cut, arm: ResolvedArm, clone: Path, directory: Path, sockets: Path, *, as_set: bool) -> Server | None:
     """Let a server recover on what is left of a clone; None where it does not, which is noted as the verdict."""
     # After a reboot its process would not be there either; here the server under load still has that number.
@@ -242,7 +216,6 @@ def look(cut: Cut, arm: ResolvedArm, server: Server, seed: int, since: LedgerSta
     """Look into a recovered server's tables: all of them, or what was written later than `since` and small tables."""
     try:
         load = arm.load
-        name_page(cut, server)
         with cut.laps("look"):
             if isinstance(load, LedgerLoad) and arm.setup.load.keeps_ledger:
                 state = cut.state = load.ledger_state(server, seed, None if whole else since)
@@ -497,7 +470,6 @@ class PowerCuts:
             return
         try:
             made.record = replace(_cut_record(state.report, request), steps_ms=dict(state.steps_ms))
-            place_page(made, state.page_file)
             server = start(made, self._arm, self._clone, state.directory, sockets, as_set=as_set)
             if server is not None:
                 try:

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 from pgassay.analysis.compare import is_speed
 from pgassay.analysis.seconds import NS, trial_course
-from pgassay.interfaces.counters import Sample
+from pgassay.interfaces.probe import Sample
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.settings import describe_defaults, mode_of
 from pgassay.lab.trial_state import TrialState

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
+from pgassay.interfaces.probe import Sample
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.lab.counted import INSTRUCTIONS

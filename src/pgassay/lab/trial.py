@@ -12,7 +12,6 @@ from hashlib import sha256
 from pathlib import Path
 
 from pgassay.interfaces.client import BUSY
-from pgassay.interfaces.counters import Reading, Sample
 from pgassay.interfaces.errors import (
     BenchError,
     ClientLostError,
@@ -24,6 +23,7 @@ from pgassay.interfaces.errors import (
 )
 from pgassay.interfaces.factor import Readable, Stage
 from pgassay.interfaces.load import Load, LoadResult
+from pgassay.interfaces.probe import Reading, Sample
 from pgassay.interfaces.server import Server
 from pgassay.interfaces.store import Trait
 from pgassay.interfaces.write_signature import SIGNATURE, SUFFIX

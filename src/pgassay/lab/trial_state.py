@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.load import LoadResult
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.store import Trait
 from pgassay.record import counts

@@ -84,7 +84,7 @@ class BenchOptions:
     owns_server: bool = False
     """The user has said that these servers may be changed."""
     companions: tuple[str, ...] = ()
-    """Who may stay on it, as `postgres.attached.clients` reads them."""
+    """Who may stay on it, as `postgres.attached.facts` reads them."""
     slot_bytes: int = SLOT_BYTES
     """The most WAL that a replication slot there may hold back before the run ends."""
     restart: RestartCommand | None = None

@@ -28,11 +28,11 @@ from typing import Any
 
 from pgassay import children
 from pgassay.errors import UsageError
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.kinds import SWITCH, Kind, choice, not_a_choice, whole
 from pgassay.interfaces.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment, no_program
 from pgassay.interfaces.options import option
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Completed
 from pgassay.interfaces.server import Server
 from pgassay.load import program

@@ -20,12 +20,12 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.factor import Turns
 from pgassay.interfaces.kinds import PATH, Kind, is_number, whole
 from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
 from pgassay.interfaces.options import option
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.server import Server
 from pgassay.interfaces.slices import Slice
 from pgassay.load import program

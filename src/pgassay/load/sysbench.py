@@ -34,13 +34,13 @@ import numpy as np
 import numpy.typing as npt
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.factor import Stage
 from pgassay.interfaces.kinds import SWITCH, Kind, choice, whole
 from pgassay.interfaces.load import BaseLoad, Driver, LoadResult, Moment
 from pgassay.interfaces.options import answer_to, option, rows_of
 from pgassay.interfaces.places import Endpoint
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Completed
 from pgassay.interfaces.server import Server
 from pgassay.load import bulk, program

@@ -9,14 +9,16 @@ within 20 % of their mean).
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
 
-from pgassay.interfaces.counters import Meter, Reading, Sample
 from pgassay.interfaces.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
 from pgassay.interfaces.probe import (
     Cost,
     Differences,
     FileReader,
+    Meter,
     Probe,
     Reader,
+    Reading,
+    Sample,
     Target,
     per_transaction,
     quotient,

@@ -9,13 +9,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pgassay import plugins
-from pgassay.interfaces.counters import Reading
 from pgassay.interfaces.errors import QueryError
-from pgassay.interfaces.probe import Differences, Probe, Reader, Target
+from pgassay.interfaces.probe import Differences, Probe, Reader, Reading, Target
 from pgassay.interfaces.running import Clock
-from pgassay.probe.disks import Disks
 from pgassay.probe.drives import Drives
-from pgassay.probe.procfs import LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
+from pgassay.probe.procfs import Disks, LabFiles, LabProcesses, Machine, ServerFiles, ServerProcesses
 from pgassay.probe.server_views import Checkpoints, Database, Io, RowVersions, Sizes, Tables, Waits, Wal
 from pgassay.probe.statistics import Session, Statistics, View, ViewProbe, statement
 from pgassay.study.responses import Response

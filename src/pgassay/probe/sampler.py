@@ -9,8 +9,7 @@ crash, pg_stat_reset), so its difference is None, never negative; the "differenc
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from pgassay.interfaces.counters import Meter, Reading, Sample
-from pgassay.interfaces.probe import Reader
+from pgassay.interfaces.probe import Meter, Reader, Reading, Sample
 from pgassay.interfaces.running import Clock
 
 JOIN_S = 30.0

@@ -16,12 +16,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from pgassay.interfaces import versions
-from pgassay.interfaces.counters import Meter, Reading
 from pgassay.interfaces.probe import (
     Cost,
     Differences,
+    Meter,
     Probe,
     Reader,
+    Reading,
     Target,
     per_transaction,
     product,

@@ -13,10 +13,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from pgassay.interfaces import versions
-from pgassay.interfaces.counters import Meter, Reading
 from pgassay.interfaces.errors import QueryError
 from pgassay.interfaces.places import Endpoint
-from pgassay.interfaces.probe import Probe
+from pgassay.interfaces.probe import Meter, Probe, Reading
 from pgassay.interfaces.running import Clock
 
 if TYPE_CHECKING:

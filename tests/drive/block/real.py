@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.drive import sessions
 from pgassay.drive.attacher import Attacher
-from pgassay.drive.block import leftovers
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel, detach_loop
@@ -71,7 +71,7 @@ def place() -> Iterator[Path]:
         try:
             yield path
         finally:
-            leftovers.undo(path)
+            sessions.undo_block_drives(path)
 
 
 @contextmanager

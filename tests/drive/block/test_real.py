@@ -12,7 +12,7 @@ import pytest
 from pgassay.copying import sync_filesystem
 from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.daemon import RealDaemon
-from pgassay.drive.block.drive import BlockDrive, extents, file_at
+from pgassay.drive.block.drive import BlockDrive
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.host.accounts import choose
@@ -210,27 +210,6 @@ def test_what_is_dropped_is_not_written_back(place: Path, filesystem: str) -> No
         ours.unmount(point)
         ours.detach(device)
     assert left_behind(place) == []
-
-
-@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
-def test_the_file_at_a_place_of_the_drive_is_found(place: Path, filesystem: str) -> None:
-    real.require("image", filesystem)
-    drive = real.attach(place, "image", data_filesystem=filesystem)
-    assert isinstance(drive, BlockDrive)
-    folder = drive.workspace("prepare") / "base" / "5"
-    folder.mkdir(parents=True)
-    for name in ("16396", "16397"):
-        (folder / name).write_bytes(RANDOM)
-    sync_filesystem(folder)
-    (logical, physical, length), *_ = extents(folder / "16397")
-    assert (logical, length >= 4096) == (0, True)
-    device = drive.volume.attach()
-    with device.open("rb") as file:
-        file.seek(physical)
-        assert file.read(4096) == RANDOM[:4096]
-    assert file_at(folder.parents[1], physical + 4095) == ("base/5/16397", 4095)
-    assert file_at(folder.parents[1], 0) is None
-    drive.release()
 
 
 def test_only_what_is_mounted_there_is_shut_down(place: Path) -> None:

@@ -11,8 +11,7 @@ from pgassay.interfaces.errors import BenchError, Missing
 from pgassay.interfaces.places import Endpoint, Version
 from pgassay.postgres.attached.attachment import attach, owed
 from pgassay.postgres.attached.changes import AttachedLedger, Debt, ledgers, revive
-from pgassay.postgres.attached.clients import Client
-from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.facts import Client, Facts
 from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.study.findings import Severity
 

@@ -16,8 +16,7 @@ from pgassay.interfaces.errors import BenchError, Missing, NotSettableError, Set
 from pgassay.interfaces.places import Endpoint
 from pgassay.postgres.attached import attachment, facts, scopes
 from pgassay.postgres.attached.attachment import attach
-from pgassay.postgres.attached.clients import Client, Companions
-from pgassay.postgres.attached.facts import NO_PROCESS
+from pgassay.postgres.attached.facts import NO_PROCESS, Client, Companions
 from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.server import AttachedInstallation, AttachedServer, Databases
 from pgassay.postgres.attached.watch import Watch

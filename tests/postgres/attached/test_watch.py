@@ -11,7 +11,7 @@ from pgassay.errors import UsageError
 from pgassay.host.runner import SystemClock
 from pgassay.interfaces.errors import BenchError, QueryError
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.clients import NOBODY, Client, Companions, proposed
+from pgassay.postgres.attached.facts import NOBODY, Client, Companions, proposed
 from pgassay.postgres.attached.watch import SLOT_BYTES, SOURCE, Slot, Watch, require_slots, unsynced
 from pgassay.postgres.server import Session
 

@@ -12,9 +12,8 @@ import pytest
 
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.interfaces.places import Account
-from pgassay.postgres.builds.builder import Builder
+from pgassay.postgres.builds.builder import Builder, Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.compilation import Tell, Toolchain, tell_nobody
 from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.find import Finder
 

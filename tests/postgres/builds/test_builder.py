@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.errors import PgassayError, UsageError
-from pgassay.postgres.builds.builder import missing_builds
-from pgassay.postgres.builds.compilation import Progress, Toolchain
+from pgassay.postgres.builds.builder import Progress, Toolchain, missing_builds
 from pgassay.postgres.builds.recipe import BuildError, Recipe, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from tests.postgres.builds.fake_source import MAKEFILE, builds_made, make_builder, make_tree, needs_make

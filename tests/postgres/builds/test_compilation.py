@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.postgres.builds.compilation import count_objects, goals_of
+from pgassay.postgres.builds.builder import count_objects, goals_of
 
 
 def test_what_extensions_are_built_with_is_installed_after_the_programs(tmp_path: Path) -> None:

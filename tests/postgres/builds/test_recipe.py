@@ -8,7 +8,7 @@ import pytest
 
 from pgassay.errors import UsageError
 from pgassay.postgres.builds import recipe
-from pgassay.postgres.builds.compilation import Progress
+from pgassay.postgres.builds.builder import Progress
 from pgassay.postgres.builds.recipe import Recipe, Spec, parse_spec
 from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.builds.sources import fits

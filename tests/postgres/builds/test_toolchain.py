@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.postgres.builds import compilation
-from pgassay.postgres.builds.compilation import Toolchain
+from pgassay.postgres.builds import builder
+from pgassay.postgres.builds.builder import Toolchain
 from pgassay.postgres.builds.recipe import BuildError
 from tests.fakes.runner import FakeRunner
 
@@ -25,29 +25,29 @@ from tests.fakes.runner import FakeRunner
     ],
 )
 def test_the_missing_package_is_named(output: str, words: str, remedy: str) -> None:
-    assert compilation.failure_line(output).startswith(words)
-    assert compilation.remedy(output, debian=True) == f"sudo apt-get install {remedy}"
+    assert builder.failure_line(output).startswith(words)
+    assert builder.remedy(output, debian=True) == f"sudo apt-get install {remedy}"
 
 
 def test_a_warning_about_bison_is_not_the_reason() -> None:
     output = "*** Without Bison you will not be able to build\nx.c:1: error: 'y' undeclared\nmake: *** [x.o] Error 1\n"
-    assert compilation.missing(output) is None
-    assert compilation.failure_line(output) == "x.c:1: error: 'y' undeclared"
+    assert builder.missing(output) is None
+    assert builder.failure_line(output) == "x.c:1: error: 'y' undeclared"
 
 
 def test_a_compiler_that_makes_no_program_may_dislike_its_flags_or_lack_a_library() -> None:
     output = (
         "configure: error: in `/x/objects':\nconfigure: error: C compiler cannot create executables\nSee config.log\n"
     )
-    assert compilation.failure_line(output) == "C compiler cannot create executables"
-    assert compilation.remedy(output, debian=True) == (
+    assert builder.failure_line(output) == "C compiler cannot create executables"
+    assert builder.remedy(output, debian=True) == (
         "check the compiler's flags (build.cflags), or sudo apt-get install libc6-dev"
     )
 
 
 def test_a_full_disk_and_silence() -> None:
-    assert "disk is full" in compilation.remedy("cc1: error: x.s: No space left on device", debian=True)
-    assert compilation.failure_line("\n") == "it printed nothing"
+    assert "disk is full" in builder.remedy("cc1: error: x.s: No space left on device", debian=True)
+    assert builder.failure_line("\n") == "it printed nothing"
 
 
 def test_missing_tools_are_found_before_the_build(tmp_path: Path) -> None:

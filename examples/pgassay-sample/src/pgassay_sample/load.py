@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.factor import Stage
 from pgassay.interfaces.kinds import whole
 from pgassay.interfaces.load import BaseLoad, Driver, LoadOptions, LoadResult
 from pgassay.interfaces.options import option, rows_of
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.server import Server
 from pgassay.study.responses import Better, Response
 from pgassay.study.scale_model import ModelSize

@@ -6,8 +6,7 @@ The counter is kept raw in the record, once a second; pgassay takes the differen
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pgassay.interfaces.counters import Meter, Reading
-from pgassay.interfaces.probe import FileReader, Probe, Reader, Target, per_transaction
+from pgassay.interfaces.probe import FileReader, Meter, Probe, Reader, Reading, Target, per_transaction
 from pgassay.interfaces.running import Clock
 
 SOURCE = "interrupts"

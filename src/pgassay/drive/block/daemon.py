@@ -1,7 +1,7 @@
 """The program that emulates a drive: found, started outside every limited memory cgroup, and ended.
 
 It outlives a killed lab on purpose: a file system under which the drive vanishes loses what it holds, while one whose
-lab is gone is unmounted in order by the next repair (`leftovers`).
+lab is gone is unmounted in order by the next repair (`drive.sessions`).
 """
 
 import json

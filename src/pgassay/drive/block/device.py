@@ -30,7 +30,6 @@ from pgassay.drive.block.kernel import (
     refusals_of,
     size_bytes,
 )
-from pgassay.drive.block.leftovers import DEVICE
 from pgassay.drive.block.preparation import (
     Overwritten,
     Proof,
@@ -46,6 +45,7 @@ from pgassay.drive.block.preparation import (
 )
 from pgassay.drive.directory import Counting, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
+from pgassay.drive.sessions import DEVICE
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.interfaces.drive_counters import DATA, Counted, DriveCounters

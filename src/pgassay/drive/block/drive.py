@@ -2,13 +2,10 @@
 
 It holds one workspace or clone at a time, in its mounted file system. A snapshot is the whole disk, file system and
 all, taken unmounted: every trial starts from the same bytes in the same places. The disk itself is a `Volume`: an image
-keeps files, an emulated drive keeps blocks inside its program. A page that was in flight when the power failed gets the
-name of its file by the extents of ext4 and xfs (FS_IOC_FIEMAP); btrfs reports addresses that are not the drive's own.
+keeps files, an emulated drive keeps blocks inside its program.
 """
 
 import contextlib
-import fcntl
-import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,9 +17,8 @@ from pgassay.drive.block.emulated import EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.leftovers import CRASH_POINT, POINT
 from pgassay.drive.root import refusals_in
-from pgassay.drive.sessions import not_ours, require_clean, require_name, require_stopped
+from pgassay.drive.sessions import CRASH_POINT, POINT, not_ours, require_clean, require_name, require_stopped
 from pgassay.drive.snapshots import missing
 from pgassay.files import Directory
 from pgassay.interfaces.drive_counters import DATA, DriveCounters
@@ -205,10 +201,6 @@ class BlockDrive:
             if not state.directory.is_dir() and (point / _KEPT).is_dir():
                 # The clone got its name when the drive was mounted, by us: a loss of that says nothing of the server.
                 state = replace(state, directory=point / _KEPT)
-            if report.page is not None and report.page.torn:
-                with laps("name"):
-                    place = report.page.block * kernel.SECTOR_BYTES
-                    state = replace(state, page_file=file_at(state.directory, place))
         except BaseException:
             self.discard_cut(state)
             raise
@@ -272,45 +264,3 @@ class BlockDrive:
             with contextlib.suppress(Exception):
                 self._leave()
             raise
-
-
-FS_IOC_FIEMAP = 0xC020660B
-_HEAD = struct.Struct("=QQ4I")
-"""fiemap of linux/fiemap.h: start, length, flags, extents found, extents that there is room for, nothing."""
-_EXTENT = struct.Struct("=3Q2Q4I")
-"""fiemap_extent: place in the file, place on the drive, length, two numbers of nothing, flags, three more."""
-_ROOM = 256
-_ALL = (1 << 64) - 1
-
-
-def file_at(directory: Path, place: int) -> tuple[str, int] | None:
-    """The file of the cluster in `directory` that has this byte of the drive, and which of its bytes it is.
-
-    The name is relative to the directory. None where no table, index or other relation has it.
-    """
-    for pattern in ("base/*/*", "global/*"):
-        for path in sorted(directory.glob(pattern)):
-            if path.is_file():
-                for logical, physical, length in extents(path):
-                    if physical <= place < physical + length:
-                        return str(path.relative_to(directory)), logical + place - physical
-    return None
-
-
-def extents(path: Path) -> Iterator[tuple[int, int, int]]:
-    """Place in the file, place on the drive and length of each extent, in bytes; none where they are not reported."""
-    with kernel.opened(path) as descriptor:
-        start = 0
-        while True:
-            answer = bytearray(_HEAD.pack(start, _ALL - start, 0, 0, _ROOM, 0) + bytes(_ROOM * _EXTENT.size))
-            try:
-                fcntl.ioctl(descriptor, FS_IOC_FIEMAP, answer, True)
-            except OSError:
-                return
-            count = _HEAD.unpack_from(answer)[3]
-            for number in range(count):
-                logical, physical, length, *_ = _EXTENT.unpack_from(answer, _HEAD.size + number * _EXTENT.size)
-                yield logical, physical, length
-                start = logical + length
-            if count < _ROOM:
-                return

@@ -148,16 +148,18 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         Only where two of these or more are set, as for a plan by force: one alone may leave no other way.
         Asked after the window, since EXPLAIN reads what a window that begins cold has to read.
         """
+        own = [each for each in self.options.scripts if not each.builtin]
+        if not own:
+            return {}
         try:
             named = server.query(
                 "SELECT name, setting FROM pg_settings WHERE name = ANY (%s) AND source <> 'default'",
                 [[*_SCANS.values()]],
             )
             off = {name for name, setting in named if setting == "off" and len(named) > 1}
-            scripts = [each for each in self.options.scripts if off and not each.builtin]
             plans = [
                 plan
-                for script in scripts
+                for script in (own if off else ())
                 for statement in queries(untrusted.any_text(script.path)) or ()
                 for plan in _nodes(_explained(server, statement))
             ]

@@ -27,9 +27,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pgassay._core import LatencySketch, PgbenchLog, read_pgbench_logs
-from pgassay.interfaces.counters import Sample
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.load import Moment
+from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Completed
 from pgassay.load import responses as shared
 from pgassay.load.options import JOBS

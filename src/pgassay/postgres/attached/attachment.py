@@ -26,8 +26,7 @@ from pgassay.postgres.attached.changes import (
     revive,
     still_owed,
 )
-from pgassay.postgres.attached.clients import NOBODY, Companions
-from pgassay.postgres.attached.facts import Facts, other_clients
+from pgassay.postgres.attached.facts import NOBODY, Companions, Facts, other_clients
 from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.postgres.attached.watch import unsynced
 from pgassay.postgres.server import Session

@@ -22,8 +22,7 @@ from pgassay.interfaces.store import DATABASES, Ageing, DriveOutline, Trait
 from pgassay.postgres.attached import facts as about
 from pgassay.postgres.attached import scopes
 from pgassay.postgres.attached.changes import ServerChanges
-from pgassay.postgres.attached.clients import NOBODY, Companions
-from pgassay.postgres.attached.facts import Facts, Sql, other_clients
+from pgassay.postgres.attached.facts import NOBODY, Companions, Facts, Sql, other_clients
 from pgassay.postgres.attached.scopes import Scope
 from pgassay.postgres.attached.watch import SLOT_BYTES, require_slots, slots
 from pgassay.postgres.installation import COPY_DATABASE

@@ -9,12 +9,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pgassay.interfaces.counters import Meter, Reading
 from pgassay.interfaces.errors import BenchError, QueryError
+from pgassay.interfaces.probe import Meter, Reading
 from pgassay.interfaces.running import Clock
 from pgassay.postgres.attached import facts
-from pgassay.postgres.attached.clients import STANDBY, Client, Companions
-from pgassay.postgres.attached.facts import Sql
+from pgassay.postgres.attached.facts import STANDBY, Client, Companions, Sql
 from pgassay.postgres.server import Session
 from pgassay.study.units import format_size
 
