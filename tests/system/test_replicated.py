@@ -33,7 +33,7 @@ from tests.system.staging import PORT, Restartable, staging
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(LONG_S)]
 
-PATIENCE_S = 120.0
+PATIENCE_S = 300.0
 PASSWORD = "secret"
 FLOATING = 100
 """The last byte of the address that a failover moves."""
