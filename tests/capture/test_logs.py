@@ -194,7 +194,7 @@ def test_plans_without_literals_give_nothing_and_it_is_said(tmp_path: Path) -> N
     whole = taken(FakeServer(snapshots=snapshots), Request(1.0, logs=logged(tmp_path, *PLANS)))
     assert whole.capture.load is not None
     assert (whole.capture.load.statements[0].parameters, whole.capture.load.planned_values) == ((), 0)
-    assert "which --with-literals keeps" in whole.warnings[-1]
+    assert "only --with-literals keeps their values" in whole.warnings[-1]
 
 
 def test_secrets_in_plans_are_left_out(tmp_path: Path) -> None:
@@ -392,7 +392,7 @@ def test_logs_that_overlap_are_named(tmp_path: Path) -> None:
     both = tmp_path / "both"
     both.write_bytes(paths[0].read_bytes() + paths[2].read_bytes())
     said = next(iter(logs.warnings_of(read(LogFiles((paths[1], both))))))
-    assert said.startswith(f'"{paths[1]}" begins before "{both}" ends, so what stands in both counts twice')
+    assert said.startswith(f'"{paths[1]}" begins before "{both}" ends: what is in both counts twice')
 
 
 def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(

@@ -266,14 +266,11 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             found.torn,
-            "the log's last record is left out, since it may not be whole: its further lines would stand behind the"
-            " end",
+            "the log's last record is left out, since it may not be whole: further lines would follow the end",
         ),
         (
             found.overlap,
-            '"{}" begins before "{}" ends, so what stands in both counts twice: give the pieces of one log'.format(
-                *found.overlap or ("", "")
-            ),
+            '"{}" begins before "{}" ends: what is in both counts twice'.format(*found.overlap or ("", "")),
         ),
         (
             untimed > _UNTIMED * calls,
@@ -303,13 +300,11 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             found.other_plans,
-            f"{found.other_plans} entries of auto_explain are of statements for which there is no room, and are not"
-            " used",
+            f"{found.other_plans} entries of auto_explain are not used: there is no room for their statements",
         ),
         (
             silent,
-            "the log has entries of auto_explain and no call of a statement: they give values and nothing else, which"
-            " --with-literals keeps",
+            "the log has entries of auto_explain and no call of a statement: only --with-literals keeps their values",
         ),
         (
             uncounted,

@@ -122,7 +122,9 @@ impl ServerLogReader {
 /// The whole of the logs as JSON: statements, transactions, arrivals by minute. The interpreter's lock is released, but
 /// for the calls of `beside`, which gets each event. Of each file no more than `most_bytes` are read.
 #[pyfunction]
-#[pyo3(signature = (paths, prefixes, *, log_format = None, database = "", keep_values = false, beside = None, most_bytes = None))]
+#[pyo3(signature = (
+    paths, prefixes, *, log_format = None, database = "", keep_values = false, beside = None, most_bytes = None
+))]
 #[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 pub fn summarize_server_logs<'py>(
     py: Python<'py>,
