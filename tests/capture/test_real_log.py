@@ -64,7 +64,7 @@ def test_a_rotated_log_is_read_in_order_its_old_pieces_compressed(tmp_path: Path
         taken = 0
         for turn, copy in enumerate(copies):
             server.query(f"SELECT {turn} AS turn")
-            server.query("SELECT 'a statement behind the last'")
+            server.query("SELECT 'a statement behind the last', pg_sleep(0.01)")  # no two pieces begin at one time
             plain = server.log_text()[taken:]  # as logrotate's copytruncate leaves it
             taken += len(plain)
             copy.write_bytes(plain.encode() if turn == 2 else gzip.compress(plain.encode()))
