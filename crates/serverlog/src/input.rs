@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::{self, JoinHandle};
 
 /// How a compressed file begins, and the program that unpacks it with `-dc`.
 const PACKED: [(&[u8], &str); 4] = [
@@ -59,36 +60,51 @@ impl Read for Bytes {
     }
 }
 
+/// Of what a program says of a file, this much is kept.
+const SAID_BYTES: u64 = 4096;
+
 /// What a program writes; it is stopped when this is dropped.
 struct Unpacked {
     program: &'static str,
     child: Child,
+    /// The beginning of what it says; read while it runs, since it waits where nobody reads.
+    said: Option<JoinHandle<Vec<u8>>>,
 }
 
 impl Unpacked {
     fn start(program: &'static str, file: File) -> io::Result<Self> {
         let mut command = Command::new(program);
         command.arg("-dc").env("LC_ALL", "C").stdin(file).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let child = command.spawn().map_err(|error| {
-            io::Error::new(error.kind(), format!("it is compressed, and the program {program} does not start: {error}"))
+        if program == "xz" {
+            command.arg("--memlimit-decompress=256MiB"); // the others have a limit of their own
+        }
+        let mut child = command.spawn().map_err(|error| {
+            io::Error::new(error.kind(), format!("it is compressed, and could not start {program}: {error}"))
         })?;
-        Ok(Self { program, child })
+        let said = child.stderr.take().map(|mut stderr| {
+            thread::spawn(move || {
+                let mut said = Vec::new();
+                // What cannot be read is not said.
+                let _ = stderr.by_ref().take(SAID_BYTES).read_to_end(&mut said);
+                let _ = io::copy(&mut stderr, &mut io::sink());
+                said
+            })
+        });
+        Ok(Self { program, child, said })
     }
 
     /// An error where the file is cut off or damaged.
     fn check(&mut self) -> io::Result<()> {
-        let mut said = Vec::new();
-        if let Some(stderr) = &mut self.child.stderr {
-            stderr.read_to_end(&mut said)?;
-        }
         let status = self.child.wait()?;
         if status.success() {
             return Ok(());
         }
+        let said = self.said.take().and_then(|thread| thread.join().ok()).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let line = said.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let line = line.trim_start_matches(self.program).trim_start_matches(':').trim();
-        Err(io::Error::other(format!("{} ended with {status}: {line}", self.program)))
+        let code = status.code().map_or_else(|| status.to_string(), |code| format!("exit code {code}"));
+        Err(io::Error::other(format!("{} failed with {code}: {line}", self.program)))
     }
 }
 

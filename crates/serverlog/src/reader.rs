@@ -15,7 +15,7 @@ use crate::parameters::{are_whole, of_detail};
 use crate::prefix::{Head, Prefix, chosen};
 use crate::records::{Framed, Framing, Source};
 use crate::statement::ends_within;
-use crate::unwrap::{HALF_YEAR_US, Input, Unwrapped};
+use crate::unwrap::{HALF_YEAR_US, Input, Unwrapped, YEARLESS_END_US};
 use crate::{csv, json};
 
 /// Shown of a line that cannot be read.
@@ -25,8 +25,6 @@ const ENVELOPES_MAX: usize = 3;
 
 /// Records of one log are out of order by no more.
 const OVERLAP_US: i64 = 5_000_000;
-/// RFC 3164 has no year: its times are of 2000.
-const YEARLESS_END_US: i64 = 978_307_200_000_000;
 
 /// How a log is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -24,6 +24,8 @@ const HELD_BYTES_MAX: usize = 256 << 20;
 /// RFC 3164 has no year: a time so much earlier is of the next one.
 pub const HALF_YEAR_US: i64 = 180 * 86_400_000_000;
 const YEAR_US: i64 = 366 * 86_400_000_000;
+/// RFC 3164 has no year: its times are of 2000.
+pub const YEARLESS_END_US: i64 = 978_307_200_000_000;
 
 /// Where a log's bytes come from.
 pub enum Input {
@@ -250,7 +252,7 @@ struct Records {
 
 impl Records {
     fn take(&mut self, mut piece: Piece<'_>, number: u64) -> io::Result<()> {
-        if let Some(time_us) = &mut piece.time_us {
+        if let Some(time_us) = piece.time_us.as_mut().filter(|us| **us < YEARLESS_END_US) {
             *time_us += self.years_us;
             if self.latest_us.saturating_sub(*time_us) > HALF_YEAR_US {
                 *time_us += YEAR_US;

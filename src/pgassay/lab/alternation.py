@@ -2,7 +2,7 @@
 
 What the machine does in the meantime (another guest, a hot core, a full page cache) then slows all arms equally: duet
 benchmarking (Bulej et al., ICPE 2020), but in turns, so that the arms do not contend with each other. The other servers
-are stopped by SIGSTOP meanwhile. What a server leaves dirty is written back before the next one's turn, once for each
+are stopped by SIGSTOP meanwhile (a user's server goes on, and is looked at after each turn). What a server leaves dirty is written back before the next one's turn, once for each
 second that it has played, and charged to it; what it does before its slice (`design.lead_in`) is not measured. A round
 holds one slice of each arm, rounds come in mirrored pairs (`design.schedule.turns`). Slices are never the unit of
 inference: each arm of a block yields one trial, as a trial that had the machine to itself.
@@ -365,6 +365,8 @@ class LiveTrial:
             if played.aborted:
                 trial.state.alive = trial.server.alive()
                 self.over = True
+            elif not trial.state.visitors:
+                trial.state.visitors = trial.environment.server.visitors()
             self._freeze()
         meters = kernel.meters()
         dirty = {f"{MACHINE}.{name}": left[0][name] for name in _DIRTY if left and name in left[0]}
@@ -406,7 +408,6 @@ class LiveTrial:
             counted = self._summed(counted_turns)
             if state.alive and self._views is not None:
                 counted |= differences(self._views_before, self._views.read_all(), self._views.meters())
-                state.visitors = trial.environment.server.visitors()
             elsewhere = None
             if self.arm.setup.load.host not in (HERE, LOOPBACK):
                 # A player on another host is none of our processes, so it reports its processor time itself.
