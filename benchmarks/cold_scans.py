@@ -10,7 +10,7 @@ page and with checksums, or of random-page-cost, fewer rows and without checksum
   that time, which is spent on pages: the share of a page at random. pgbench's window is its latency.
   Windows: the study's range by an index scan, played by pgbench and by our player; and one row a transaction, played.
 
-    python -m benchmarks.cold_scans [--study io-method] [--pairs 10] [--shared-buffers 16MB,128MB] [--directory DIR]
+    python -m benchmarks.cold_scans [--study io-method] [--pairs 10] [--shared-buffers 16MB,512MB] [--directory DIR]
                                     [--pg-bindir DIR]…
 
 Each PostgreSQL from 18 on has a server for worker (its default) and one for sync, and for io_uring where it has that.

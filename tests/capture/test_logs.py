@@ -329,7 +329,9 @@ def test_a_compressed_log_that_is_cut_or_damaged_is_refused_by_name(
     damaged[len(whole) // 2] ^= 0xFF
     for bad in (whole[:-40], whole[: len(whole) // 3], whole[:7], bytes(damaged)):
         packed.write_bytes(bad)
-        with pytest.raises(CaptureError, match=r'could not read ".*/cut": (gzip|bzip2|xz|zstd) failed with exit code \d'):
+        with pytest.raises(
+            CaptureError, match=r'could not read ".*/cut": (gzip|bzip2|xz|zstd) failed with exit code \d'
+        ):
             read(LogFiles((packed,)))
 
 
@@ -398,7 +400,9 @@ def test_times_that_have_a_year_keep_it_whatever_their_order(tmp_path: Path) -> 
     paths = pieces(tmp_path, [head.format(month) for month in ("01", "12", "02")], lines=1)
     long = tmp_path / "long"
     long.write_bytes(paths[0].read_bytes() + paths[1].read_bytes())
-    years = {datetime.fromtimestamp(event[0] / 1e6, UTC).year for event in ServerLogReader([long, paths[2]], ["%q%u@%d "])}
+    years = {
+        datetime.fromtimestamp(event[0] / 1e6, UTC).year for event in ServerLogReader([long, paths[2]], ["%q%u@%d "])
+    }
     assert years == {2026}
 
 
@@ -417,7 +421,7 @@ def test_logs_that_overlap_are_named(tmp_path: Path) -> None:
     both = tmp_path / "both"
     both.write_bytes(paths[0].read_bytes() + paths[2].read_bytes())
     said = next(iter(logs.warnings_of(read(LogFiles((paths[1], both))))))
-    assert said.startswith(f'"{paths[1]}" begins before "{both}" ends: what is in both counts twice')
+    assert said.startswith(f'"{paths[1]}" begins before "{both}" ends: what both contain counts twice')
 
 
 def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(

@@ -200,14 +200,15 @@ def judged() -> list[str]:
 
 
 def of_today() -> list[str]:
-    """A row for each question of today: what the run that the gallery keeps said of its findings."""
-    lines = [row(("study", "run", "judged", "open")), "|---|---|---|---|"]
+    """Of each question of today how many findings the gallery's run judged, and a row for each of these."""
+    lines = [row(("study", "run, finding", "judged", "here")), "|---|---|---|---|"]
     for name in OF_TODAY:
         kept = json.loads((GALLERY / f"{name}.json").read_text(encoding="utf-8"))
-        marks = [(each["mark"], f"{each['mark']}: {each['text']} ({each['found']})") for each in kept.get("claims", ())]
-        settled = [said for mark, said in marks if mark in (Mark.REPRODUCED, Mark.CONTRADICTED)]
+        claims = kept.get("claims", ())
+        settled = [each for each in claims if each["mark"] in (Mark.REPRODUCED, Mark.CONTRADICTED)]
         run = kept["facts"].rpartition("; ")[2]
-        lines.append(row((f"`{name}`", run, "; ".join(settled) or "none", str(len(marks) - len(settled)))))
+        lines.append(row((f"`{name}`", run, f"{len(settled)} of {len(claims)}" if claims else "no claims", "")))
+        lines += [row(("", each["text"], each["mark"], each["found"].removeprefix("here "))) for each in settled]
     return lines
 
 

@@ -2,6 +2,7 @@
 of its relations caches hold."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -32,8 +33,9 @@ def test_it_is_declared_only_where_it_is_asked_for() -> None:
 
 
 def test_a_pages_time_is_declared_for_windows_that_begin_cold_and_known_where_pages_were_read() -> None:
-    cold = PgbenchOptions.from_levels({"cache": "cold"})
-    assert [each.name for each in measurements.responses([PgbenchOptions(), cold])] == ["page_read_us"]
+    cold = PgbenchOptions.from_levels({"cache": "cold", "transactions": "1"})
+    assert measurements.PAGE_READ in measurements.responses([PgbenchOptions(), cold])
+    assert measurements.PAGE_READ not in measurements.responses([replace(cold, cache="warm")])
     found = {
         "latency_ms": 3.0,
         "heap_blocks_read_per_transaction": 20.0,

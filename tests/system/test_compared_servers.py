@@ -80,7 +80,7 @@ def test_a_plan_says_of_each_what_would_change_and_changes_nothing(
         assert f"{name}: databases pgassay_…: one prepared" in said
     assert "2 servers at once take turns" in said
     assert main([*words(journey, "a", pair[0].dsn(), pair[1].dsn(), "--dry-run", "--companion", "standby")]) == 0
-    assert "what companions do is seen once a second of a whole window" in capsys.readouterr().out
+    assert "companions are observed once a second, over a window that is not cut into turns" in capsys.readouterr().out
     assert [each.state() for each in pair] == before
 
 

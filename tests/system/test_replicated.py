@@ -272,8 +272,7 @@ def test_settings_that_take_a_restart_are_compared_while_standbys_stream(
     assert not any(reason.code in ("other_clients", "failed") for reason in reasons), reasons
     assert {trial.settings["shared_buffers"] for trial in run.trials} == {"128MB", "1GB"}
     assert {trial.regime["synchronous_standby_names"] for trial in run.trials} == {f"FIRST 1 ({NEAR})"}
-    (judged,) = Findings(run).verdicts
-    assert judged.verdict.kind in (Kind.BETTER, Kind.WORSE, Kind.EQUIVALENT), done.stdout
+    assert Kind.WORSE not in {each.verdict.kind for each in Findings(run).verdicts}, done.stdout
     assert main(["show", str(journey.runs / "a"), "--verbose"]) == 0
     assert f"synchronous_standby_names = 'FIRST 1 ({NEAR})'" in " ".join(capsys.readouterr().out.split())
 

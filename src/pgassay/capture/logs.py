@@ -270,7 +270,7 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             found.overlap,
-            '"{}" begins before "{}" ends: what is in both counts twice'.format(*found.overlap or ("", "")),
+            '"{}" begins before "{}" ends: what both contain counts twice'.format(*found.overlap or ("", "")),
         ),
         (
             untimed > _UNTIMED * calls,

@@ -2,10 +2,11 @@
 
 What the machine does in the meantime (another guest, a hot core, a full page cache) then slows all arms equally: duet
 benchmarking (Bulej et al., ICPE 2020), but in turns, so that the arms do not contend with each other. The other servers
-are stopped by SIGSTOP meanwhile (a user's server goes on, and is looked at after each turn). What a server leaves dirty is written back before the next one's turn, once for each
-second that it has played, and charged to it; what it does before its slice (`design.lead_in`) is not measured. A round
-holds one slice of each arm, rounds come in mirrored pairs (`design.schedule.turns`). Slices are never the unit of
-inference: each arm of a block yields one trial, as a trial that had the machine to itself.
+are stopped by SIGSTOP meanwhile (a user's server goes on, and is looked at after each turn). What a server leaves dirty
+is written back before the next one's turn, once for each second that it has played, and charged to it; what it does
+before its slice (`design.lead_in`) is not measured. A round holds one slice of each arm, rounds come in mirrored pairs
+(`design.schedule.turns`). Slices are never the unit of inference: each arm of a block yields one trial, as a trial that
+had the machine to itself.
 """
 
 from collections import Counter

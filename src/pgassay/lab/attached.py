@@ -266,7 +266,7 @@ class UserServer:
 
     def _in_one_piece(self) -> str:
         if self.companions != NOBODY:
-            return "what companions do is seen once a second of a whole window"
+            return "companions are observed once a second, over a window that is not cut into turns"
         if self.attached.by_socket_alone():
             return ""
         return f"{called(self.name)} is not reached by a Unix socket without a password"

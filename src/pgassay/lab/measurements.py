@@ -203,11 +203,11 @@ PAGE_READ = Response(
 
 
 def reads_cold(options: LoadOptions) -> bool:
-    return options.cache == "cold" and options.driver == "pgbench"
+    return options.cache == "cold" and options.driver == "pgbench" and options.transactions == 1
 
 
 def page_read(found: Mapping[str, float | None]) -> dict[str, float | None]:
-    """What a page of a scan takes: a window that begins cold is spent on them. From the responses of its trial."""
+    """What a page of a scan takes, from the responses of a trial of one transaction that began cold."""
     latency_ms, heap, index = (
         found.get(name)
         for name in ("latency_ms", "heap_blocks_read_per_transaction", "index_blocks_read_per_transaction")

@@ -23,8 +23,8 @@ from pgassay.study.units import format_size, parse_memory
 from pgassay.study.work import UNPINNED
 
 ONE_SERVER = "the treatments are databases of a server of yours, which cannot stand still for one of them"
-WRITES = "the load writes, and a server of yours goes on with what it has left dirty in the other one's turn"
-NO_PAIRS = "its backends are another account's, or on another machine (placement = paired)"
+WRITES = "the load writes, and a server of yours goes on writing its dirty pages back in the other one's turn"
+NO_PAIRS = "backends of another account, or on another machine, share no CPU with clients (placement = paired)"
 
 MEMORY_SHARE = 0.9
 """Of the machine's memory: the rest is the system's, the lab's and the load program's."""

@@ -42,7 +42,7 @@ _OWN_FIELDS = ("host", "port", "dbname", "user")
 _LOCALLY = "SET synchronous_commit = local"
 
 
-def require_no_secret(dsn: str, called: str = facts.ONLY) -> None:
+def require_no_secret(dsn: str, called: str = "--server") -> None:
     """Raise `UsageError` for what is no connection string, and for one that holds a password or leads elsewhere."""
     given = _parsed(dsn, called)
     if "password" in given or "sslpassword" in given:
@@ -63,11 +63,12 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
     """
     import psycopg
 
-    require_no_secret(dsn, called)
+    given_as = "--server" if called == facts.ONLY else called
+    require_no_secret(dsn, given_as)
     try:
         with psycopg.connect(dsn, connect_timeout=CONNECT_S, application_name="pgassay", autocommit=True) as connection:
             found = connection.info
-            _require_one_host(found.get_parameters(), called)  # also of a service, and of variables
+            _require_one_host(found.get_parameters(), given_as)  # also of a service, and of variables
             if connection.execute("SELECT pg_backend_pid()").fetchone() != (found.backend_pid,):
                 raise UsageError(
                     f"{called} is reached through a pooler, which gives one session to several clients,"

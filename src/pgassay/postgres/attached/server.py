@@ -136,7 +136,7 @@ class AttachedServer:
             return False
 
     def freeze(self, *kinds: str) -> None:
-        """Nothing: its processes are not ours to stop. Those that take turns have nothing to do without a load."""
+        """Nothing: its processes are not ours to stop."""
 
     def thaw(self) -> None:
         """Nothing, as for `freeze`."""
