@@ -1,5 +1,4 @@
-"""PostgreSQL built from source: the tools that it takes, configure and make, extensions, and the one call that gives a
-verified build.
+"""PostgreSQL built from source: its tools, configure and make, extensions, and the one call for a verified build.
 
 A build that is interrupted, fails, or does not verify never enters the cache. It is verified three ways: `postgres -C`,
 pg_controldata on what initdb wrote, and SHOW on a server that runs on a fresh cluster. For a dry run `missing_builds`
@@ -526,6 +525,7 @@ class Builder:
         objects, installed = staging / _OBJECTS, staging / _INSTALLED
         for folder in (objects, installed):
             folder.mkdir()
+        # As many objects as another build had, else one for each C file.
         others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
         expected = next(others, None) or sum(len([*(tree / each).rglob("*.c")]) for each in folders_of(tree)) or 1
         started_ns = self.clock.monotonic_ns()
