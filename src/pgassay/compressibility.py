@@ -103,7 +103,7 @@ class Cluster:
 def look(request: Request) -> Cluster:
     """Find the files and their owners; raises `PgassayError`."""
     if "=" in request.cluster or "://" in request.cluster:
-        asked = cluster_files.ask(request.cluster)
+        asked = cluster_files.names_from_server(request.cluster)
         found, names, source = cluster_files.take(asked.directory), asked.names, f"database {asked.database}"
         files = []
         for file in found.files:  # those of this database, and WAL, which no database owns

@@ -1,11 +1,12 @@
 """Outputs without times: nothing is said of order, for files and for their import (docs/report.md)."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pgassay.analysis.lint import lint
-from pgassay.importing.imported_run import Judged, Question, import_files, of_files, of_run, with_resolution
+from pgassay.importing.imported_run import Judged, Question, import_files, of_files, of_run
 from pgassay.importing.reader import Options, parse_given, parse_pattern
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
@@ -25,7 +26,8 @@ def imported(tmp_path: Path) -> Path:
 
 
 def test_files_and_their_import_have_the_same_reasons(imported: Path) -> None:
-    files, run = with_resolution(of_files([CASE], BY_FILE, "", ""), 0.02), of_run(imported, "")
+    files, run = of_files([CASE], BY_FILE, "", ""), of_run(imported, "")
+    files = replace(files, benchmark=replace(files.benchmark, resolution=0.02))
     assert findings(files).keys() == findings(run).keys()
     assert "monotone" not in findings(run)
     assert not run.benchmark.in_order

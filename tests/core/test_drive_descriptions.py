@@ -13,6 +13,7 @@ import pytest
 from pgassay import _core, flash
 from pgassay._core import DescriptionError, DriveDescription
 from pgassay.errors import UsageError
+from pgassay.flash.simulation import describe
 from pgassay.study.units import parse_memory
 from tests.drive.test_daemon import PROGRAM
 
@@ -86,7 +87,7 @@ def test_what_is_no_table_is_named(document: dict[str, Any]) -> None:
     with pytest.raises(DescriptionError, match=f'"{name}"'):
         DriveDescription(document)
     with pytest.raises(UsageError, match=f'"{name}"'):
-        flash.describe(document)
+        describe(document)
 
 
 def test_values_are_laid_over_a_description() -> None:

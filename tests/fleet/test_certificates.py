@@ -132,7 +132,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
     drive.touch()
     folder.mkdir()
     for text in (f'"load.script" = ["{script}@3", "select-only"]', '"load.clients" = ["1", "2"]'):
-        blocks.read("mine", STUDY.format(factor=text))
+        blocks.read_files("mine", STUDY.format(factor=text))
     for text, why in (
         (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
         (f'"init.copy_of" = ["none", "{folder}"]', 'cluster" is a directory'),
@@ -140,7 +140,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
     ):
         with pytest.raises(UsageError, match=why) as raised:
-            blocks.read("mine", STUDY.format(factor=text))
+            blocks.read_files("mine", STUDY.format(factor=text))
         assert "without --on" in (raised.value.hint or "")
 
 

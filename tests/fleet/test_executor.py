@@ -89,7 +89,7 @@ def test_blocks_in_which_all_hosts_hang_are_not_awaited(executor: DaskExecutor) 
 
 
 def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
-    assert blocks.BYTES_MAX * 4 // 3 < dask_executor.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
+    assert blocks.FILES_BYTES_MAX * 4 // 3 < dask_executor.ORDER_BYTES - (1 << 20), "as JSON has them, beside the study"
     order = bytes(11 << 20)
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         with pytest.warns(UserWarning, match="large graph"):

@@ -72,7 +72,7 @@ class FleetWithFiles(Fleet):
     def _host(self, changes: dict[str, object]) -> Callable[[BlockOrder, str], Arrived]:
         def run(order: BlockOrder, host: str) -> Arrived:
             job = msgspec.json.decode(Bench("simulated", "", files=self.files).job(order), type=Job)
-            with blocks.laid_out(job.bench.files) as own:
+            with blocks.files_laid_out(job.bench.files) as own:
                 self.seen += own.places.values()
                 simulation = scripted(self.place, self.head.study, own)
                 work = ROOT / "block"
@@ -95,7 +95,7 @@ def scripts(tmp_path: Path) -> tuple[Path, Path]:
 def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
     first, second = scripts
     load = {"script": [f"{first}@3", str(second)]}
-    study, files = study_of(load=load), blocks.read("simulated", document_of(**load))
+    study, files = study_of(load=load), blocks.read_files("simulated", document_of(**load))
     assert [each.path for each in files] == [str(first), str(second)]
     alone = scripted(tmp_path, study)
     alone.carry_on()
@@ -117,10 +117,10 @@ def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Pat
 
 
 def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
-    files = blocks.read("simulated", document_of(script=[str(each) for each in scripts], init=str(scripts[0])))
+    files = blocks.read_files("simulated", document_of(script=[str(each) for each in scripts], init=str(scripts[0])))
     assert len(files) == 2, "a file that is named twice is sent once"
     account = accounts.choose()
-    with blocks.laid_out(files) as own:
+    with blocks.files_laid_out(files) as own:
         assert [own.here(each).read_text(encoding="utf-8") for each in scripts] == ["SELECT 0;\n", "SELECT 1;\n"]
         for each in own.places.values():
             for path in (each, each.parent):
@@ -138,26 +138,26 @@ def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scrip
 def test_no_name_of_a_head_leads_out_of_the_folder(path: str) -> None:
     content = b"SELECT 1;"
     file = UserFile(path, hashlib.sha256(content).hexdigest(), zlib.compress(content))
-    with pytest.raises(DamagedError), blocks.laid_out([file]):
+    with pytest.raises(DamagedError), blocks.files_laid_out([file]):
         raise AssertionError("it was laid out")
 
 
 def test_what_is_damaged_or_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "BYTES_MAX", 1000)
+    monkeypatch.setattr(blocks, "FILES_BYTES_MAX", 1000)
     large = bytes(1001)
     for content, packed in ((b"one", zlib.compress(b"two")), (large, zlib.compress(large)), (b"one", b"one")):
         file = UserFile("/mine.sql", hashlib.sha256(content).hexdigest(), packed)
-        with pytest.raises(DamagedError, match=r"/mine\.sql"), blocks.laid_out([file]):
+        with pytest.raises(DamagedError, match=r"/mine\.sql"), blocks.files_laid_out([file]):
             raise AssertionError("it was laid out")
     half = bytes(600)
     both = [UserFile(path, hashlib.sha256(half).hexdigest(), zlib.compress(half)) for path in ("/a.sql", "/b.sql")]
-    with pytest.raises(DamagedError, match=r"/b\.sql"), blocks.laid_out(both):
+    with pytest.raises(DamagedError, match=r"/b\.sql"), blocks.files_laid_out(both):
         raise AssertionError("they were laid out")
 
 
 def refused(text: str, known: dict[str, str] | None = None) -> str:
     with pytest.raises(UsageError) as raised:
-        blocks.read("simulated", text, known)
+        blocks.read_files("simulated", text, known)
     return raised.value.message
 
 
@@ -178,9 +178,9 @@ def test_what_cannot_travel_is_named(
         "COPY t FROM stdin;\n\\\\i 2\n\\.\n",
         encoding="utf-8",
     )
-    assert len(blocks.read("simulated", document_of(init=str(schema)))) == 1
-    monkeypatch.setattr(blocks, "BYTES_MAX", 15)
-    blocks.read("simulated", document_of(script=str(scripts[0])))
+    assert len(blocks.read_files("simulated", document_of(init=str(schema)))) == 1
+    monkeypatch.setattr(blocks, "FILES_BYTES_MAX", 15)
+    blocks.read_files("simulated", document_of(script=str(scripts[0])))
     told = refused(document_of(script=[str(each) for each in scripts]))
     assert f'"{scripts[1]}" is too large' in told
     assert str(scripts[0]) not in told
@@ -188,8 +188,8 @@ def test_what_cannot_travel_is_named(
 
 def test_a_file_that_has_changed_since_the_run_began_is_refused(scripts: tuple[Path, Path]) -> None:
     text = document_of(script=[str(each) for each in scripts])
-    known = {each.path: each.sha256 for each in blocks.read("simulated", text)}
-    assert len(blocks.read("simulated", text, known)) == 2
+    known = {each.path: each.sha256 for each in blocks.read_files("simulated", text)}
+    assert len(blocks.read_files("simulated", text, known)) == 2
     scripts[1].write_text("SELECT 2;\n", encoding="utf-8")
     told = refused(text, known)
     assert "changed since the run began" in told

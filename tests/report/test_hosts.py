@@ -54,8 +54,9 @@ def test_every_host_is_a_row_and_the_kind_of_host_the_last(run: Run) -> None:
 
 
 def test_a_spread_that_may_be_anything_is_not_given_an_interval(run: Run) -> None:
-    effect, found = hosts._of_hosts(Findings(run))[0]
-    wide = replace(found, deviation=log(1.29), low=0.0, high=log(95_500.0), within=log(1.05))
+    effect = Findings(run).verdicts[0].effect
+    assert effect.between is not None
+    wide = replace(effect.between, deviation=log(1.29), low=0.0, high=log(95_500.0), within=log(1.05))
     said = hosts._sentence(effect, wide, Findings(run).primary)
     assert said.endswith("; how far hosts differ is not known from so few: 29.0 % was seen, 5.00 % from block to block")
     known = hosts._sentence(effect, replace(wide, high=log(1.9)), Findings(run).primary)

@@ -66,6 +66,10 @@ def test_statements_that_were_counted_stand_for_trips_where_no_script_says_them(
         assert way.trips_per_transaction == pytest.approx(4.0, rel=0.15)
 
 
+def test_of_other_hosts_no_trial_is_looked_at(run: Run) -> None:
+    assert list(servers.NETWORK.blocks(Findings(run, hosts=("another",)))) == []
+
+
 def test_by_a_socket_there_is_no_network(tmp_path: Path) -> None:
     findings = Findings(make_run(tmp_path / "run"))
     assert list(servers.NETWORK.blocks(findings)) == []

@@ -107,7 +107,7 @@ def path(trip_us: float, latency_ms: float | None, trips: float = 5.0) -> Networ
     ],
 )
 def test_the_way_takes_its_share_of_a_difference(other: NetworkPath, said: str) -> None:
-    assert servers._way(path(100.0, 10.0), other).endswith(said)
+    assert servers._distance_sentence(path(100.0, 10.0), other).endswith(said)
 
 
 def test_other_runs_have_no_such_section(tmp_path: Path) -> None:

@@ -220,8 +220,5 @@ def unsearched_s(steps: Amounts, configurations: int, trial_s: float = 0.0) -> f
 
 
 def blocks_of(steps: Amounts, arms: int) -> int:
-    return max(BLOCKS_MIN, min(BLOCKS_MAX, _trials(steps) // arms))
-
-
-def _trials(steps: Amounts) -> int:
-    return int(steps.confirmation_s / steps.trial_s + 1e-6)
+    trials = int(steps.confirmation_s / steps.trial_s + 1e-6)
+    return max(BLOCKS_MIN, min(BLOCKS_MAX, trials // arms))

@@ -307,10 +307,12 @@ def course_of(means: Sequence[float], least: float = 0.0) -> Course:
         return Course(_levels(values, ()) if count else (), (), float("nan"), inf)
     penalty = PENALTY * log(count) * _noise(values, ()) ** 2
     starts = partition(values[None, :], np.array([max(penalty, 1e-18)]))[0]
+    # Of |t| for any two neighbouring stretches of a history, each of `LEAST` points at least (Bonferroni).
+    pairs = comb(count - 2 * LEAST + 3, 3)
     while True:
         noise, freedom = _noise(values, starts), max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
         levels = _levels(values, starts)
-        critical = _critical(count, freedom)
+        critical = float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
         steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
         doubtful = [each for each in steps if not each.exceeds(least)]
         if not doubtful:
@@ -336,12 +338,6 @@ def _noise(values: Floats, starts: Sequence[int]) -> float:
     kept = np.delete(np.diff(values), [each - 1 for each in starts])
     found = sqrt(float(kept @ kept) / (2.0 * len(kept))) if len(kept) else 0.0
     return max(found, 1e-9)
-
-
-def _critical(count: int, freedom: float) -> float:
-    """Of |t| for any two neighbouring stretches of a history, each of `LEAST` points at least (Bonferroni)."""
-    pairs = comb(count - 2 * LEAST + 3, 3)
-    return float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
 
 
 def _step(old: Level, new: Level, noise: float, critical: float) -> Step:

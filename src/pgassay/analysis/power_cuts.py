@@ -9,7 +9,7 @@ The load writes a row for each transaction, numbered by client, and its own log,
 answer. What was acknowledged less than `MARGIN_NS` before the cut is not judged: pgbench reads its clock a moment
 before it writes the time down.
 
-How probable it is that a power cut damages something: exact bounds on a proportion, also while it is watched.
+Bounds on how often a power cut damages something are exact, also while they are watched.
 
 The bound that decides holds whenever one looks: a one-sided confidence sequence by Robbins' mixture (Ann. Math. Stat.
 41(5), 1970). For each share p the binomial likelihoods of all smaller shares are mixed by a Beta prior that ends at p;
@@ -28,8 +28,7 @@ from typing import Annotated
 
 from msgspec import Meta
 from scipy.optimize import brentq  # type: ignore[import-untyped]
-from scipy.special import betainc, betaln, xlog1py, xlogy  # type: ignore[import-untyped]
-from scipy.stats import beta  # type: ignore[import-untyped]
+from scipy.special import betainc, betaincinv, betaln, xlog1py, xlogy  # type: ignore[import-untyped]
 
 KINDS = {
     "heap": "a table",
@@ -170,7 +169,7 @@ def risk_of(cuts: Iterable[tuple[Hashable, bool]]) -> Risk:
 
 def fixed_upper(damaged: int, epochs: int) -> float:
     """The one-sided upper bound of Clopper and Pearson."""
-    return 1.0 if damaged >= epochs else float(beta.ppf(1.0 - ALPHA, damaged + 1, epochs - damaged))
+    return 1.0 if damaged >= epochs else float(betaincinv(damaged + 1, epochs - damaged, 1.0 - ALPHA))
 
 
 def epochs_below(share: float) -> int:

@@ -1,12 +1,13 @@
-"""From an effect to one of DESIGN's words: better, worse, equivalent within ±d, unresolved, failed.
+"""Verdicts on effects and on thresholds, in DESIGN's words.
 
-Equivalence is judged first: a difference that is certainly smaller than the asked resolution is of no use, even where
-its sign is certain. All is judged by the one interval that is printed. Below five blocks nothing is ever decided.
+An effect is better, worse, equivalent within ±d, unresolved, or failed. Equivalence is judged first: a difference that
+is certainly smaller than the asked resolution is of no use, even where its sign is certain. All is judged by the one
+interval that is printed. Below five blocks nothing is ever decided.
 
-Thresholds against what was measured: pass, fail, or not known while an interval holds both. A change is judged by the
-interval of its effect, the one that a page shows. A value is judged by the interval of the treatment's own mean over
-the blocks (geometric on a ratio scale), for all such means together and at every look. One rule for both: the whole
-interval on the good side passes, the whole interval on the other side fails.
+A threshold passes, fails, or is not known while an interval holds both. A change is judged by the interval of its
+effect, the one that a page shows. A value is judged by the interval of the treatment's own mean over the blocks
+(geometric on a ratio scale), for all such means together and at every look. One rule for both: the whole interval on
+the good side passes, the whole interval on the other side fails.
 """
 
 from collections.abc import Iterable, Sequence
@@ -27,11 +28,11 @@ from pgassay.study.thresholds import Limit
 SETTLED = "settled"
 """How the reason in a journal begins when an arm leaves the design because it is decided, not because it fails."""
 
-BASELINE = ""
-"""The name of the baseline among the arms that a verdict compares with."""
-
 SET_ASIDE = "set aside"
 """How it begins when an arm leaves because the rest of the budget can decide others, and not this one."""
+
+BASELINE = ""
+"""The name of the baseline among the arms that a verdict compares with."""
 
 
 class Kind(StrEnum):

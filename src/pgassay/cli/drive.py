@@ -32,7 +32,7 @@ from pgassay.cli.run import add_bench_options, add_size_options, add_study_optio
 from pgassay.errors import UsageError
 from pgassay.record.calibrations import STUDY
 from pgassay.study.drives import kind_of
-from pgassay.study.units import format_bytes, format_size, parse_memory
+from pgassay.study.units import format_at_most, format_bytes, format_size, parse_memory, parse_time_s, share
 
 if TYPE_CHECKING:
     from pgassay.compressibility import Estimate, RelaidTable, Weighed
@@ -43,24 +43,11 @@ if TYPE_CHECKING:
     from pgassay.flash.prediction import Prediction
     from pgassay.lab.prediction import Predicted
 
+FORMAT = 1
+"""Of the JSON."""
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
 _DRIVE_WRITES = 5
-
-BLOCKS = 5
-"""The least of which a study makes a verdict; each brings a load of its own."""
-BLOCKS_MAX = 1000
-"""With `--risk-below` the bound ends the run, or its budget."""
-CUT_S = 1.0
-"""What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
-PGBENCH = "pgbench"
-"""The load that can write a ledger."""
-RATE_TPS = "200"
-"""A load that nobody gave a rate leaves the CPUs to the servers that recover."""
-CHECKPOINTS = ("server.max_wal_size", "server.checkpoint_timeout", "init.wal_segment_size")
-"""Where none of these is given, checkpoints come every few seconds: without any in a window nothing is called safe."""
-MAX_WAL_SIZE, ARCHIVE_TIMEOUT = "32MB", "5s"
-"""The second one ends WAL segments, so that a load which writes little has checkpoints, too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -228,8 +215,6 @@ def _ask(arguments: argparse.Namespace) -> int:
 
 def _record(arguments: argparse.Namespace) -> int:
     """The drive's program writes the trace, each block with the size that it compressed to."""
-    from pgassay.study.units import parse_time_s
-
     length_s = None if arguments.duration is None else parse_time_s(arguments.duration)
     output, drive = arguments.output.absolute(), _found(arguments)
     if not drive.emulated:
@@ -314,6 +299,22 @@ def _used(kept: "StoredSnapshot") -> datetime:
     return datetime.fromtimestamp(kept.used_s, UTC)
 
 
+BLOCKS = 5
+"""The least of which a study makes a verdict; each brings a load of its own."""
+BLOCKS_MAX = 1000
+"""With `--risk-below` the bound ends the run, or its budget."""
+CUT_S = 1.0
+"""What a cut takes at most on a machine with two cores, for the length of a window that nobody gave."""
+PGBENCH = "pgbench"
+"""The load that can write a ledger."""
+RATE_TPS = "200"
+"""A load that nobody gave a rate leaves the CPUs to the servers that recover."""
+CHECKPOINTS = ("server.max_wal_size", "server.checkpoint_timeout", "init.wal_segment_size")
+"""Where none of these is given, checkpoints come every few seconds: without any in a window nothing is called safe."""
+MAX_WAL_SIZE, ARCHIVE_TIMEOUT = "32MB", "5s"
+"""The second one ends WAL segments, so that a load which writes little has checkpoints, too."""
+
+
 def add_cut_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY", help="a built-in study's name, or a study file")
     parser.add_argument(
@@ -358,10 +359,6 @@ def cut(arguments: argparse.Namespace) -> int:
     arguments.blocks = arguments.blocks or f"{BLOCKS}..{BLOCKS if arguments.risk_below is None else BLOCKS_MAX}"
     arguments.primary = arguments.primary or UNSAFE
     return run_document(name, written, arguments)
-
-
-FORMAT = 1
-"""Of the JSON."""
 
 
 _NOTHING_COMPRESSED = (
@@ -579,7 +576,6 @@ def predict(arguments: argparse.Namespace) -> int:
     """Simulate a run's load on larger drives and print it; raises `UsageError`."""
     from pgassay.flash.prediction import LEAST_SUPERBLOCK_BYTES, LEAST_SUPERBLOCKS, SIMULATED_BYTES
     from pgassay.lab.prediction import DriveQuestion, predictions
-    from pgassay.study.units import format_at_most, parse_memory, share
 
     data, capacity = parse_memory(arguments.data), parse_memory(arguments.capacity)
     daily = parse_memory(arguments.writes_per_day) if arguments.writes_per_day else capacity

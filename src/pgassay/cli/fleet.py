@@ -152,12 +152,12 @@ def fleet_of(
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
     require_extra()
-    from pgassay.fleet import blocks, dask_executor
-    from pgassay.fleet.blocks import Bench, names_its_postgres
+    from pgassay.fleet import dask_executor
+    from pgassay.fleet.blocks import FILES_FACT, Bench, names_its_postgres, read_files
     from pgassay.fleet.certificates import parse_address
     from pgassay.lab.run import Remark
 
-    files = blocks.read(name, document, (begun or {}).get(blocks.FACT))
+    files = read_files(name, document, (begun or {}).get(FILES_FACT))
     address, own = parse_address(arguments.on), names_its_postgres(document)
     terms = dask_executor.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
@@ -173,9 +173,8 @@ def fleet_of(
             "hosts of several kinds ran blocks, as was allowed": dask_executor.differences(facts, own_postgres=own),
         }
         remarks = tuple(Remark("fleet", text, text) for text, holds in found.items() if holds)
-        yield Fleet(
-            executor, facts, remarks, {blocks.FACT: {each.path: each.sha256 for each in files}} if files else {}
-        )
+        sent = {FILES_FACT: {each.path: each.sha256 for each in files}} if files else {}
+        yield Fleet(executor, facts, remarks, sent)
 
 
 @contextmanager

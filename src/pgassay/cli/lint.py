@@ -5,7 +5,7 @@ It judges what is published, not who published it: one's own run directory as we
 
 import argparse
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         judged = imported_run.of_files(paths, options, arguments.primary, arguments.baseline)
     if arguments.resolution:
-        judged = imported_run.with_resolution(judged, units.share("--resolution", arguments.resolution))
+        resolution = units.share("--resolution", arguments.resolution)
+        judged = replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
     found = lint(judged.benchmark)
     takes = needed(judged.benchmark) if arguments.needed else ()
     if arguments.json:

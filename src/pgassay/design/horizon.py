@@ -1,15 +1,15 @@
-"""How large a study is before it runs, and how many blocks its looks are planned for.
+"""How many blocks the looks of a study are planned for, and how large a study is before it runs.
 
-The horizon is fixed once before the first look, since a long one costs width at each. The budget says it: a budget for
-six blocks must not pay for looks at thirty. Times of trials are known from the blocks before the first look, which
-spend nothing, and say nothing about effects. There are two stages: the first as long as the budget allows with every
-arm, the second for what is left when treatments with a verdict have gone.
+The horizon is fixed once, before the first look, since a long one costs width at each. The budget decides it: a budget
+for six blocks must not pay for looks at thirty. How long trials take is known from the blocks before the first look,
+which spend nothing of the error, and say nothing about effects. There are two stages: the first as long as the budget
+allows with every arm, the second for what is left when treatments with a verdict have gone.
 
-A run may be extended later, for whatever reason: somebody has looked and wants to know more. That moves its end, not
-its looks, which were planned for `ROOM` times the blocks before the first of them: error rates hold whenever it ends.
+A run may be extended later, for whatever reason: somebody has looked and wants to know more. That moves its end and no
+look. Looks are planned, before the first of them, for `ROOM` times those blocks: error rates hold whenever a run ends.
 
-Before a run trials, time, and whether the budget is enough are known: without a noise (from `calibrate`, or an earlier
-run) only the least and the most.
+Before a run its least and its greatest time are known, and whether the budget is enough; how many blocks a verdict
+takes is known with a noise only (from `calibrate`, or an earlier run).
 """
 
 from dataclasses import dataclass, replace
@@ -184,7 +184,7 @@ def plan(study: Study, trial_s: float | None, *, preparation_s: float = 0.0, noi
     if noise is not None:
         spread, width = noise * sqrt(2.0), log(1.0 + design.resolution)
         comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
-        # Looks are planned as far as the budget goes (see `horizon`).
+        # Looks are planned as far as the budget goes (see `horizon_of`).
         most = max(allowed, min(design.blocks_min, design.blocks_max))
         cells = len({(arm.condition.name, arm.covariate.name) for arm in study.arms})
         together = max(1, comparisons // cells)

@@ -2,7 +2,7 @@
 
 With `design.risk_below` each treatment is judged by its own power cuts, the baseline among them, and nothing is
 compared. The bound holds whenever one looks (`analysis.power_cuts`), so every block may be the last one. However low it
-is, a treatment stays as long as its cuts did not meet what damage takes (`analysis.power_cuts`).
+is, a treatment stays as long as its cuts did not meet what damage takes.
 """
 
 from dataclasses import dataclass

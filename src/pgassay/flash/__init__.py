@@ -4,34 +4,6 @@ The model is the Rust core's (docs/drives.md states every assumption). `simulate
 what it found; `points` and `simulate_all` do that for every combination of some levels.
 """
 
-from pgassay.flash.simulation import (
-    Description,
-    Life,
-    Outcome,
-    Point,
-    Requests,
-    Run,
-    Simulation,
-    Window,
-    describe,
-    points,
-    read,
-    simulate,
-    simulate_all,
-)
+from pgassay.flash.simulation import Outcome, Simulation, points, read, simulate, simulate_all
 
-__all__ = [
-    "Description",
-    "Life",
-    "Outcome",
-    "Point",
-    "Requests",
-    "Run",
-    "Simulation",
-    "Window",
-    "describe",
-    "points",
-    "read",
-    "simulate",
-    "simulate_all",
-]
+__all__ = ["Outcome", "Simulation", "points", "read", "simulate", "simulate_all"]

@@ -62,6 +62,7 @@ _HINTS = {
 }
 """By words of the model's own message; the first that fits."""
 
+_BLOCK_BYTES = 4096
 TABLES = ("drive", "input", "run", "timing", "life", "emulation")
 _USUAL_BYTES = 1 << 30
 # One die, the model's default, says all about write amplification and nothing about latency.
@@ -320,8 +321,6 @@ def refused(detail: str, hint: str = "") -> UsageError:
     return UsageError(detail, hint or known)
 
 
-_BLOCK_BYTES = 4096
-
 Class = tuple[float, float, float]
 """Blocks, their share of the writes, their mean bytes on flash."""
 
@@ -384,7 +383,6 @@ def _alphas_of_pools(
     return [1 + over_provisioning for _, over_provisioning in pools]
 
 
-_WEAR_BINS = 40
 _NEXT_LOOK = 1.05
 """Times as many windows before it is looked again: frequent looks would find by chance what they look for."""
 _POPULARITY = ("pattern", "exponent", "hot_blocks", "hot_writes", "blocks")
@@ -522,51 +520,47 @@ def simulate(description: Description | Mapping[str, Any]) -> Simulation:
 def simulate_described(description: Description) -> Simulation:
     """The same for a checked description of which is known that it fits into memory, with others that run."""
     try:
-        return _simulate(description)
+        run = description.run
+        described, drive = _fresh(description)
+        parts = [_within(part, drive, run) for part in description.input]
+        load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
+        if description.requests is not None:
+            _clock(drive, load, description, requests=0)  # What cannot be timed is refused before minutes of ageing.
+        state = _State(drive, load, run.trace)
+        settled = _age(state, description, parts)
+        before = drive.counters()
+        known = _measure(state, run)
+        total = difference(drive.counters(), before)
+        host = total["host_bytes_written"]
+        measured = total["nand_bytes_written"] / host if host else None
+        life, per_day = description.life, None
+        if measured:
+            per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
+        return Simulation(
+            drive=described,
+            input=description.input,
+            run=run,
+            logical_bytes=drive.logical_blocks * _BLOCK_BYTES,
+            physical_bytes=drive.physical_bytes,
+            pages_per_block=drive.pages_per_block,
+            alpha=drive.alpha,
+            settled=settled,
+            stopped=state.stopped,
+            write_amplification=measured,
+            write_amplification_interval=None if known is None else (known.low, known.high),
+            accuracy_reached=None if run.ageing == "none" else known is not None and known.reaches(run.accuracy),
+            theory=write_amplification(drive, described, load, parts, run),
+            measured=total,
+            windows=state.windows,
+            health=drive.health(life.rated_cycles),
+            life=life,
+            drive_writes_per_day=per_day,
+            timing=_time(description, state),
+        )
     except _core.DescriptionError as failure:
         raise refused(str(failure), failure.hint) from None
     except (ValueError, TypeError, OverflowError) as error:
         raise refused(str(error)) from None
-
-
-def _simulate(description: Description) -> Simulation:
-    run = description.run
-    described, drive = _fresh(description)
-    parts = [_within(part, drive, run) for part in description.input]
-    load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
-    if description.requests is not None:
-        _clock(drive, load, description, requests=0)  # What cannot be timed is refused before minutes of ageing.
-    state = _State(drive, load, run.trace)
-    settled = _age(state, description, parts)
-    before = drive.counters()
-    known = _measure(state, run)
-    total = difference(drive.counters(), before)
-    host = total["host_bytes_written"]
-    measured = total["nand_bytes_written"] / host if host else None
-    life, per_day = description.life, None
-    if measured:
-        per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
-    return Simulation(
-        drive=described,
-        input=description.input,
-        run=run,
-        logical_bytes=drive.logical_blocks * _BLOCK_BYTES,
-        physical_bytes=drive.physical_bytes,
-        pages_per_block=drive.pages_per_block,
-        alpha=drive.alpha,
-        settled=settled,
-        stopped=state.stopped,
-        write_amplification=measured,
-        write_amplification_interval=None if known is None else (known.low, known.high),
-        accuracy_reached=None if run.ageing == "none" else known is not None and known.reaches(run.accuracy),
-        theory=write_amplification(drive, described, load, parts, run),
-        measured=total,
-        windows=state.windows,
-        health=drive.health(life.rated_cycles),
-        life=life,
-        drive_writes_per_day=per_day,
-        timing=_time(description, state),
-    )
 
 
 def _measure(state: _State, run: Run) -> Estimate | None:

@@ -51,9 +51,9 @@ from pgassay.record.values import TrialRecord
 from pgassay.study import document as documents
 from pgassay.study.levels import Arm
 
-BYTES_MAX = 16 << 20
+FILES_BYTES_MAX = 16 << 20
 """Of all files of a study together: the scheduler holds them once for each block under way."""
-FACT = "files"
+FILES_FACT = "files"
 """In host.json: the SHA-256 of each file that was sent when the run began, by its path."""
 _INIT = "load.init"
 _NAME_BYTES_MAX = 255
@@ -67,7 +67,7 @@ class UserFile(msgspec.Struct, frozen=True):
     packed: bytes
 
 
-def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[UserFile, ...]:
+def read_files(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[UserFile, ...]:
     """The files that a recorded study names; raises `UsageError`, with their names, for those that cannot travel.
 
     `known` has the SHA-256 of each when the run began: what has changed since is refused.
@@ -80,7 +80,7 @@ def read(name: str, document: str, known: Mapping[str, str] | None = None) -> tu
             text = str(path)
             if text in contents or text in refused:
                 continue
-            left = BYTES_MAX - sum(map(len, contents.values()))
+            left = FILES_BYTES_MAX - sum(map(len, contents.values()))
             found = (
                 _content(path, left)
                 if text in bound.level.typed
@@ -141,7 +141,7 @@ def _content(path: Path, left: int) -> bytes | str:
 
 
 @contextmanager
-def laid_out(files: Sequence[UserFile]) -> Iterator[UserFiles]:
+def files_laid_out(files: Sequence[UserFile]) -> Iterator[UserFiles]:
     """On a host: the files in a private folder until the `with` ends; raises `FleetError` for what is damaged.
 
     Nobody but the account of the servers, which plays scripts, can read them, and where we are root not even it can
@@ -152,8 +152,8 @@ def laid_out(files: Sequence[UserFile]) -> Iterator[UserFiles]:
         return
     contents: dict[str, bytes] = {}
     for file in files:
-        contents[file.path] = _unpacked(file)
-        if sum(map(len, contents.values())) > BYTES_MAX:
+        contents[file.path] = _content_of(file)
+        if sum(map(len, contents.values())) > FILES_BYTES_MAX:
             raise _damaged_file(file.path)
     with scratch.folder("files") as place, Directory.open(place) as folder:
         account = accounts.choose(os.environ)
@@ -172,7 +172,7 @@ def laid_out(files: Sequence[UserFile]) -> Iterator[UserFiles]:
         yield UserFiles(places)
 
 
-def _unpacked(file: UserFile) -> bytes:
+def _content_of(file: UserFile) -> bytes:
     """Its content, when name, size and hash have been looked at: what a head sends is not believed."""
     path = PurePosixPath(file.path)
     if not path.is_absolute() or path.name in ("", "..") or not file.path.isprintable():
@@ -181,17 +181,17 @@ def _unpacked(file: UserFile) -> bytes:
         raise _damaged_file(file.path)
     unpacking = zlib.decompressobj()
     try:
-        content = unpacking.decompress(file.packed, BYTES_MAX + 1)
+        content = unpacking.decompress(file.packed, FILES_BYTES_MAX + 1)
     except zlib.error:
         raise _damaged_file(file.path) from None
-    if len(content) > BYTES_MAX or hashlib.sha256(content).hexdigest() != file.sha256:
+    if len(content) > FILES_BYTES_MAX or hashlib.sha256(content).hexdigest() != file.sha256:
         raise _damaged_file(file.path)
     return content
 
 
 def _too_large(size: int) -> str:
     mib = 1 << 20
-    return f"is too large: it has {size / mib:.1f} MiB, and all files together may have {BYTES_MAX / mib:.0f} MiB"
+    return f"is too large: it has {size / mib:.1f} MiB, and all files together may have {FILES_BYTES_MAX / mib:.0f} MiB"
 
 
 class DamagedError(FleetError):
@@ -259,20 +259,8 @@ class Job(msgspec.Struct, frozen=True):
 
 def names_its_postgres(document: str) -> bool:
     """Does a study say which PostgreSQL serves, by version or by build? Then what else a host has does not matter."""
-    return any(name.startswith(("build.", "postgres.")) for name in _names(tomllib.loads(document)))
-
-
-def _names(value: object) -> Iterator[str]:
-    """Every key, those of nested tables joined by dots, too."""
-    if isinstance(value, list):
-        for each in value:
-            yield from _names(each)
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield str(name)
-            if isinstance(inner, dict):
-                yield from (f"{name}.{each}" for each in _names(inner))
-            yield from _names(inner)
+    names = documents.names_in(tomllib.loads(document))
+    return any(name.partition(".")[0] in ("build", "postgres") for name in names)
 
 
 def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:

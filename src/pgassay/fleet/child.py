@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from pgassay.errors import PgassayError
-from pgassay.fleet import FleetError, blocks, parcels
-from pgassay.fleet.blocks import Bench, HostedBlock, Job
+from pgassay.fleet import FleetError, parcels
+from pgassay.fleet.blocks import Bench, HostedBlock, Job, files_laid_out
 from pgassay.fleet.worker import BINDIR_VARIABLE
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.preflight import check
@@ -59,7 +59,7 @@ def bench_of(asked: Bench) -> Iterator[ResolvedStudy]:
     options = BenchOptions(
         Path(bindir) if bindir else None, allow_busy=asked.allow_busy, allow_volatile=asked.allow_volatile
     )
-    with blocks.laid_out(asked.files) as own, Workbench(options) as bench:
+    with files_laid_out(asked.files) as own, Workbench(options) as bench:
         environment = replace(bench.environment(), files=own)
         document = documents.read(asked.study, asked.document)
         try:

@@ -1,8 +1,9 @@
-"""Imported runs as a run directory like any other, so that show, report, check, export and lint work on them.
+"""Runs of other tools: written as a run directory like any other, or judged by `lint` as they are.
 
-Every trial says that it is imported: its regime, the host's facts and the journal's end. What the source does not say
-(times, settings, the machine) stays unknown. The study is written as a study file, so that every report can read it: it
-has the treatments, conditions and covariates of the runs, and neither load nor budget, which are not known.
+In a directory show, report, check and export work on them, too. Every trial says that it is imported: its regime, the
+host's facts and the journal's end. What the source does not say (times, settings, the machine) stays unknown. The study
+is written as a study file, so that every report can read it: it has the treatments, conditions and covariates of the
+runs, and neither load nor budget, which are not known.
 
 An aborted or short run is an outcome with its reasons, whatever its table says of it. The planned length is the
 source's own word where it has one, else what the other runs show (`analysis.benchmark`). Where the source numbers
@@ -10,9 +11,8 @@ its repetitions, run k of each treatment is block k. Where it does not, the k-th
 block k, and the report says so. Rows that are seconds of a run are joined to that run, with their mean as its value:
 seconds are not independent, so a table of them holds as many results as runs (docs/report.md).
 
-What `lint` judges: foreign files as their readers give them, or a run directory, as a plain table of runs.
-
-Of one's own run only the valid trials are results. Of an imported one all are: its source counted them.
+`lint` judges foreign files, or a run directory, as a plain table of runs. Of one's own run only the valid trials are
+results. Of an imported one all are: its source counted them.
 """
 
 from collections import Counter
@@ -459,11 +459,6 @@ def of_run(path: Path, primary: str) -> Judged:
     left_out = tuple((f"trial {number}", why) for number, why in sorted({**other, **dict(record.left_out)}.items()))
     kind = "imported run" if isinstance(source, dict) else "run"
     return Judged(benchmark, kind, chosen, left_out, (*remarks, *_of_order(benchmark)))
-
-
-def with_resolution(judged: Judged, resolution: float) -> Judged:
-    """The same, judged at another resolution."""
-    return replace(judged, benchmark=replace(judged.benchmark, resolution=resolution))
 
 
 def _number(text: str) -> tuple[int, str]:

@@ -1,12 +1,11 @@
 """Serves the pages of runs on this machine's own address until it is interrupted: what a browser may ask for.
 
-A browser on this machine may ask that has the token, and no page of another site (`Guard`). The token comes once in the
-address and is then a cookie that scripts cannot read and other sites cannot send. Names other than this machine's are
-refused (DNS rebinding), as are requests that another origin made; see OWASP's "Cross-Site Request Forgery Prevention".
-A page may load from here alone (W3C, Content Security Policy Level 3).
+Only a browser on this machine that has the token may ask, and no page of another site (`Guard`). The token comes once
+in the address and is then a cookie that scripts cannot read and other sites cannot send. Names other than this
+machine's are refused (DNS rebinding), as are requests that another origin made; see OWASP's "Cross-Site Request Forgery
+Prevention". A page may load from here alone (W3C, Content Security Policy Level 3).
 
-Reading records and making reports is done in threads, so
-that a page that takes seconds stops no other.
+Reading records and making reports is done in threads, so that a page that takes seconds stops no other.
 
 What a path names is resolved with all its links first, and only then compared with the folder of a report's data. A
 file is sent up to the length that it had when it was asked for.
@@ -75,15 +74,14 @@ from pgassay.record.directory import HEADER_FILE, holder
 from pgassay.record.reading import Run
 from pgassay.report import contents, formatting, page, vega
 from pgassay.report.findings import Findings
-from pgassay.report.page import DATA, embedded, shown_text
-from pgassay.report.vega import dark_style
 from pgassay.study.model import ALTERNATE
 
+ADDRESS = "127.0.0.1"
 NO_TOKEN = "open the address that pgassay printed: it ends with a token"
-FOREIGN_HOST = "this server answers to 127.0.0.1 and localhost alone"
+FOREIGN_HOST = f"this server answers to {ADDRESS} and localhost alone"
 FOREIGN_ORIGIN = "another site asked for this page"
 
-NAMES = frozenset({"127.0.0.1", "localhost", "::1"})
+_HOST_NAMES = frozenset({ADDRESS, "localhost", "::1"})
 TOKEN = "token"
 QUERY_BYTES_MAX = 2048
 ANSWERED_MAX = 64
@@ -142,7 +140,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         """An answer instead of the page: a refusal, or the way to the address without its token."""
         host = headers.getlist("host")
-        if len(host) != 1 or _name_of(host[0]) not in NAMES:
+        if len(host) != 1 or _name_of(host[0]) not in _HOST_NAMES:
             return _no(FOREIGN_HOST)
         origins = headers.getlist("origin")
         if origins and origins != [f"http://{host[0]}"]:
@@ -187,7 +185,6 @@ def _no(why: str, status: int = 403) -> Response:
     return PlainTextResponse(f"{why}\n", status_code=status)
 
 
-ADDRESS = "127.0.0.1"
 ALONE_S = 600.0
 """So long it serves on after the run's process was killed, while nobody watches."""
 _LOOK_S = 2.0
@@ -214,7 +211,7 @@ def listening(port: int) -> socket.socket:
         made.close()
         if failure.errno == errno.EADDRINUSE:
             raise PgassayError(
-                f"port {port} of 127.0.0.1 is in use", "name another one with --port, or --port 0 for any that is free"
+                f"port {port} of {ADDRESS} is in use", "name another one with --port, or --port 0 for any that is free"
             ) from failure
         raise _port_refused(port, (failure.strerror or str(failure)).lower()) from failure
     return made
@@ -246,12 +243,12 @@ def serve(root: Path, port: int, tell: Callable[[str], None], parent: int | None
             http=_Connection,
             timeout_graceful_shutdown=_PATIENCE_S,
         )
-        page = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
+        first = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
         server = watched.server = uvicorn.Server(config)
         if parent is not None:
             threading.Thread(target=_outlive, args=(parent, server, watched), daemon=True).start()
         os.nice(_NICE)
-        tell(f"http://{ADDRESS}:{actual}/{page}?{TOKEN}={token}")
+        tell(f"http://{ADDRESS}:{actual}/{first}?{TOKEN}={token}")
         server.run(sockets=[bound])
 
 
@@ -320,7 +317,7 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
 
 def _port_refused(port: int, reason: str) -> PgassayError:
     return PgassayError(
-        f"could not listen on port {port} of 127.0.0.1: {reason}", "name another one above 1023 with --port"
+        f"could not listen on port {port} of {ADDRESS}: {reason}", "name another one above 1023 with --port"
     )
 
 
@@ -375,7 +372,7 @@ class Reports:
         # The page's one script, as a Content Security Policy names it.
         script = html.partition(_BEGIN)[2].rpartition(_END)[0]
         allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        return Report(html, policy(scripts=allowed, drawn=True), folder / DATA)
+        return Report(html, policy(scripts=allowed, drawn=True), folder / page.DATA)
 
     def _place(self, identity: str) -> Path:
         return self._folder / identity
@@ -397,19 +394,19 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
-        finalize=shown_text,
+        finalize=page.shown_text,
         loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
     )
     environment.filters["sentence"] = formatting.sentence
     environment.filters["counted"] = formatting.counted
-    environment.filters["embedded"] = embedded
+    environment.filters["embedded"] = page.embedded
     return environment
 
 
 @lru_cache(maxsize=8)
 def _static(name: str) -> tuple[str, str] | None:
     if name == "page.css":
-        return _text("report", "page.css") + dark_style() + _text("live", "live.css"), "text/css"
+        return _text("report", "page.css") + vega.dark_style() + _text("live", "live.css"), "text/css"
     if name == "live.js":
         parts = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"), _text("live", "live.js"))
         return "\n".join(parts), "text/javascript"

@@ -11,7 +11,7 @@ same path is not taken for it. Without a server: the few fixed columns that open
 have kept their places since PostgreSQL 12, and `pg_filenode.map` (relmapper.c) says where these catalogs lie. Dead rows
 are skipped; what was changed since the last checkpoint may be missing, and then a relation keeps its number.
 
-Of what is large a few chunks are read, the same ones each time. A relation is cut into as many equal stretches as it
+Of large files a few chunks are read, the same ones each time. A relation is cut into as many equal stretches as it
 gets chunks, and one chunk is drawn from each (stratified sampling, Cochran, Sampling Techniques, chapter 5), so that
 old and new rows are both seen. What is small is read whole.
 """
@@ -194,7 +194,7 @@ class LiveDatabase:
     names: dict[RelationFile, Name]
 
 
-def ask(conninfo: str) -> LiveDatabase:
+def names_from_server(conninfo: str) -> LiveDatabase:
     """Ask the server at `conninfo` (as for psql); raises `ClusterError` if it cannot be read or is not here."""
     with read_only(conninfo) as connection:
         found = connection.execute(_SERVER).fetchone()

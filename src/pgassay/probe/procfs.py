@@ -1,11 +1,11 @@
-"""Linux's /proc: CPU, context switches, memory and bytes of processes, and the whole machine. See proc(5).
+"""Linux's /proc and /sys: processes, the whole machine (proc(5)), and the block devices under data and WAL.
 
 Times are clock ticks there (CONFIG_HZ seen by user space, 100 a second) and microseconds here. What other programs took
 of the machine is what neither the server nor the lab nor the emulation of a drive used.
 
-Also the block devices under the data and the WAL. The device that is counted is the one the file system sits on: a
-partition, btrfs' anonymous device, loop and device-mapper are found by /proc/self/mountinfo and /sys/dev/block. Flushes
-are counted by whole disks only, so a partition names its disk too.
+The device that is counted is the one the file system sits on: a partition, btrfs' anonymous device, loop and
+device-mapper are found by /proc/self/mountinfo and /sys/dev/block. Flushes are counted by whole disks only, so a
+partition names its disk too.
 """
 
 import os
@@ -68,11 +68,14 @@ def parse_table(text: str, separator: str = ":") -> dict[str, int]:
     return found
 
 
+_CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+"""Kinds of CPU time, in the order of /proc/stat."""
+
+
 def parse_cpu(stat: str) -> dict[str, float]:
     """/proc/stat: CPU time of the machine by kind in µs, and context switches (`switches`)."""
     lines = {line.partition(" ")[0]: line.split()[1:] for line in stat.splitlines() if line}
-    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    found = {name: int(value) * US_PER_TICK for name, value in zip(names, lines["cpu"], strict=False)}
+    found = {name: int(value) * US_PER_TICK for name, value in zip(_CPU, lines["cpu"], strict=False)}
     if "ctxt" in lines:
         found["switches"] = float(lines["ctxt"][0])
     return found
@@ -86,27 +89,29 @@ def sum_counts(texts: Iterable[str | None]) -> float | None:
     return float(sum(int(number) for number in numbers))
 
 
+_DISK_FIELDS = {
+    "reads": ("count", 0),
+    "read_bytes": ("bytes", 2),
+    "read_ms": ("ms", 3),
+    "writes": ("count", 4),
+    "written_bytes": ("bytes", 6),
+    "write_ms": ("ms", 7),
+    "busy_ms": ("ms", 9),
+    "discards": ("count", 11),
+    "discarded_bytes": ("bytes", 13),
+    "flushes": ("count", 15),
+    "flush_ms": ("ms", 16),
+}
+"""Unit and column of what a device counts (kernel's Documentation/block/stat.rst)."""
+_SECTOR_BYTES = 512.0
+
+
 def parse_device_stat(text: str) -> dict[str, float | None]:
-    """/sys/dev/block/MAJ:MIN/stat (kernel's Documentation/block/stat.rst): counts, bytes of 512-byte sectors, ms."""
-    numbers: list[int | None] = [int(field) for field in text.split()]
-    numbers += [None] * (17 - len(numbers))
-
-    def sectors(place: int) -> float | None:
-        count = numbers[place]
-        return None if count is None else count * 512.0
-
+    """/sys/dev/block/MAJ:MIN/stat: counts, bytes and ms; None for columns that this kernel does not have."""
+    numbers = [int(field) for field in text.split()]
     return {
-        "reads": numbers[0],
-        "read_bytes": sectors(2),
-        "read_ms": numbers[3],
-        "writes": numbers[4],
-        "written_bytes": sectors(6),
-        "write_ms": numbers[7],
-        "busy_ms": numbers[9],
-        "discards": numbers[11],
-        "discarded_bytes": sectors(13),
-        "flushes": numbers[15],
-        "flush_ms": numbers[16],
+        name: numbers[column] * (_SECTOR_BYTES if unit == "bytes" else 1) if column < len(numbers) else None
+        for name, (unit, column) in _DISK_FIELDS.items()
     }
 
 
@@ -135,38 +140,40 @@ class _Snapshot:
     living: dict[int, _Living] = field(default_factory=dict)
 
 
+@dataclass(eq=False)
 class _TreeReader(FileReader):
     """Reads the process `pid` and its descendants as the source `source`, without the trees under `excluded`."""
 
+    source: str
+    pid: int
+    clock: Clock
+    excluded: frozenset[int] = field(default=frozenset(), kw_only=True)
+    proc: Path = field(default=Path("/proc"), kw_only=True)
+    meters: Mapping[str, tuple[Meter, ...]] = field(init=False)
+
     _meters: ClassVar[tuple[Meter, ...]]
 
-    def __init__(
-        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
-    ) -> None:
-        self.meters = {source: self._meters}
-        self._source = source
-        self._pid = pid
-        self._clock = clock
-        self._excluded = excluded
-        self._proc = proc
+    def __post_init__(self) -> None:
+        self.meters = {self.source: self._meters}
 
     def read(self) -> tuple[Reading, ...]:
-        now = self._clock.monotonic_ns(), self._clock.wall_ns()
-        return (Reading(self._source, *now, self._values()),)
+        now = self.clock.monotonic_ns(), self.clock.wall_ns()
+        return (Reading(self.source, *now, self._values()),)
 
     def _values(self) -> Mapping[str, float | None]:
         raise NotImplementedError
 
     def _pids(self, pid: int | None = None) -> Iterator[int]:
         """`pid` (the root, unless given) and its living descendants, without the excluded trees."""
-        pid = self._pid if pid is None else pid
-        if pid in self._excluded:
+        pid = self.pid if pid is None else pid
+        if pid in self.excluded:
             return
         yield pid
-        for child in children_of(pid, self._proc):
+        for child in children_of(pid, self.proc):
             yield from self._pids(child)
 
 
+@dataclass(eq=False)
 class ProcessTree(_TreeReader):
     """CPU, context switches and memory of a process and its descendants; None throughout when the process is gone.
 
@@ -178,13 +185,9 @@ class ProcessTree(_TreeReader):
     """Two small files a process."""
     _meters = _TREE_METERS
 
-    def __init__(
-        self, source: str, pid: int, clock: Clock, *, excluded: frozenset[int] = frozenset(), proc: Path = Path("/proc")
-    ) -> None:
-        super().__init__(source, pid, clock, excluded=excluded, proc=proc)
-        self._living: dict[int, _Living] = {}
-        self._reaped_us = 0.0
-        self._switches_of_dead = 0.0
+    _living: dict[int, _Living] = field(init=False, default_factory=dict)
+    _reaped_us: float = field(init=False, default=0.0)
+    _switches_of_dead: float = field(init=False, default=0.0)
 
     def _values(self) -> Mapping[str, float | None]:
         look = self._snapshot()
@@ -209,11 +212,11 @@ class ProcessTree(_TreeReader):
         """All processes at one moment: looked at again when a child was reaped meanwhile, so that none counts twice."""
         look = None
         for _ in range(_ATTEMPTS):
-            root = process_of(self._pid, self._proc)
+            root = process_of(self.pid, self.proc)
             if root is None:
                 return None
             look = self._sum(root)
-            after = process_of(self._pid, self._proc)
+            after = process_of(self.pid, self.proc)
             if after is not None and _reaped_us(after) == _reaped_us(root):
                 return look
         return look
@@ -221,8 +224,8 @@ class ProcessTree(_TreeReader):
     def _sum(self, root: Process) -> _Snapshot:
         look = _Snapshot(root)
         for pid in self._pids():
-            process = root if pid == self._pid else process_of(pid, self._proc)
-            status = read_text(self._proc / str(pid) / "status")
+            process = root if pid == self.pid else process_of(pid, self.proc)
+            status = read_text(self.proc / str(pid) / "status")
             if process is None or status is None:
                 continue
             table = parse_table(status)
@@ -265,7 +268,7 @@ class ProcessIo(_TreeReader):
     def _values(self) -> Mapping[str, float | None]:
         tables: list[dict[str, int]] = []
         for _ in range(_ATTEMPTS):
-            if self._io(self._pid) is None:
+            if self._io(self.pid) is None:
                 return dict.fromkeys(_IO_FIELDS)
             pids = [*self._pids()]
             tables = [*filter(None, map(self._io, pids))]
@@ -274,7 +277,7 @@ class ProcessIo(_TreeReader):
         return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
 
     def _io(self, pid: int) -> dict[str, int] | None:
-        text = read_text(self._proc / str(pid) / "io")
+        text = read_text(self.proc / str(pid) / "io")
         return parse_table(text) if text else None
 
 
@@ -353,7 +356,6 @@ class LabFiles(Probe):
         return (ProcessIo(self.name, os.getpid(), target.clock, excluded=excluded),)
 
 
-_CPU = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 _MACHINE_METERS = (
     *(Meter(f"{name}_us", "us") for name in _CPU),
     Meter("context_switches", "count"),
@@ -492,25 +494,10 @@ def _device(number: str, sys: Path) -> Device | None:
     return Device(number, resolved.name, disk)
 
 
-_DISK_UNITS = {
-    "reads": "count",
-    "read_bytes": "bytes",
-    "read_ms": "ms",
-    "writes": "count",
-    "written_bytes": "bytes",
-    "write_ms": "ms",
-    "busy_ms": "ms",
-    "discards": "count",
-    "discarded_bytes": "bytes",
-    "flushes": "count",
-    "flush_ms": "ms",
-}
 _OF_DISK = ("flushes", "flush_ms")
 _ELAPSED = "elapsed_s"
 """In addition to what the device counts: the moment of the reading, so that differences are rates."""
-
-
-_METERS = (*(Meter(name, unit) for name, unit in _DISK_UNITS.items()), Meter(_ELAPSED, "s"))
+_DISK_METERS = (*(Meter(name, unit) for name, (unit, _) in _DISK_FIELDS.items()), Meter(_ELAPSED, "s"))
 
 
 class Diskstats(FileReader):
@@ -524,7 +511,7 @@ class Diskstats(FileReader):
     """It is one small file."""
 
     def __init__(self, source: str, device: Device, clock: Clock, *, sys: Path = Path("/sys")) -> None:
-        self.meters = {source: _METERS}
+        self.meters = {source: _DISK_METERS}
         self._source = source
         self._device = device
         self._clock = clock
@@ -542,7 +529,7 @@ class Diskstats(FileReader):
 
     def _stat(self, number: str) -> dict[str, float | None]:
         text = read_text(self._sys / "dev" / "block" / number / "stat")
-        return parse_device_stat(text) if text else dict.fromkeys(_DISK_UNITS)
+        return parse_device_stat(text) if text else dict.fromkeys(_DISK_FIELDS)
 
 
 OWN_WRITES_MAX = 2.0
@@ -611,7 +598,7 @@ class Disks(Probe):
         ),
     )
 
-    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"diskstats": _METERS, "diskstats_wal": _METERS}
+    meters: ClassVar[Mapping[str, tuple[Meter, ...]]] = {"diskstats": _DISK_METERS, "diskstats_wal": _DISK_METERS}
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""

@@ -149,8 +149,11 @@ def contents_of(run: Run, report: Path, named: Iterable[NamedFile], *, with_data
 def write(contents: Contents, file: Path) -> Manifest:
     """Write a capsule to a new `file`, which is this account's alone; raises `RecordError`."""
     run = contents.run
+    files = {}
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
-        files = {name: Part(_size(where), _sha256(where)) for name, where in contents.files.items()}
+        for name, where in contents.files.items():
+            with _opened(where) as part:
+                files[name] = Part(_size(where), hashlib.file_digest(part, "sha256").hexdigest())
     manifest = Manifest(
         FORMAT, run.header.study, run.path.name, run.header.started_utc, run.header.program_version,
         tuple(str(each.get("version", "")) for each in run.host.get("postgres", ())),
@@ -290,11 +293,6 @@ def _size(where: Path | bytes) -> int:
 
 def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:
     return io.BytesIO(where) if isinstance(where, bytes) else where.open("rb")
-
-
-def _sha256(where: Path | bytes) -> str:
-    with _opened(where) as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _not_a_capsule(path: Path, what: str) -> errors.RecordError:

@@ -34,10 +34,6 @@ _KNOWN_FOLD = 2.0
 """Where the spread between hosts may be more than twofold, its interval tells nothing: two hosts allow anything."""
 
 
-def _of_hosts(findings: "Findings") -> list[tuple["Effect", BetweenHosts]]:
-    return [(each.effect, each.effect.between) for each in findings.verdicts if each.effect.between is not None]
-
-
 def _sentence(effect: "Effect", found: BetweenHosts, response: Response) -> str:
     hosts = formatting.counted(len(found.hosts), "host")
     spread, low, high = (_spread(value, response) for value in (found.deviation, found.low, found.high))
@@ -103,7 +99,8 @@ def _facts(fleet: Mapping[str, Any]) -> Iterator[Block]:
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
-    effects, response = _of_hosts(findings), findings.primary
+    effects = [(each.effect, each.effect.between) for each in findings.verdicts if each.effect.between is not None]
+    response = findings.primary
     if not effects:
         return
     places = [

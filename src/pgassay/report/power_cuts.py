@@ -2,9 +2,8 @@
 
 A treatment is unsafe as soon as one cut lost or damaged something. A safe one has a bound: how often a cut might still
 do so (`analysis.power_cuts`); the confidence sequence decides, since runs end by budget and may be watched. It is safe
-only where its cuts met what damage takes (`analysis.power_cuts`), and else not tried. Where cuts are the primary
-response this is the verdict of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes:
-docs/power-cuts.md.
+only where its cuts met what damage takes, and else not tried. Where cuts are the primary response this is the verdict
+of the run, on every surface; elsewhere it comes before the run's own. What a cut assumes: docs/power-cuts.md.
 """
 
 from collections import Counter

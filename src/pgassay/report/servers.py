@@ -1,14 +1,14 @@
-"""Servers of the user's that were compared: which they are, how far each is from the load, what is not shown of them.
+"""The network between load and server, and servers of the user's that were compared: which, and what is not shown.
 
-One instance of a kind does not show what is its kind's and what is its own. The load's program runs here, so a server
-that is further away answers later: its share of the difference in latency is round trips of a transaction times the
-difference of their medians, as transactions of one client follow each other.
+Of any network there is how much of a transaction's latency it takes. The record has round trips of an empty statement
+on an idle connection, measured after each window, and how many of them a transaction makes. Their product is what a
+transaction waits for the way there and back at least: a network in full use takes longer. It is an upper bound of what
+the cable itself costs, since both ends answer within a trip; a study with `load.host = ["loopback", …]` measures what
+they take without a cable.
 
-Of any network between load and server there is how much of a transaction's latency it takes. The record has round trips
-of an empty statement on an idle connection, measured after each window, and how many of them a transaction makes. Their
-product is what a transaction waits for the way there and back at least: a network in full use takes longer. It is an
-upper bound of what the cable itself costs, since both ends answer within a trip; a study with `load.host = ["loopback",
-…]` measures what they take without a cable.
+Of servers that are compared, one instance of a kind does not show what is its kind's and what is its own. The load's
+program runs here, so a server that is further away answers later: its share of the difference in latency is round trips
+of a transaction times the difference of their medians, as transactions of one client follow each other.
 """
 
 from collections.abc import Iterator, Sequence
@@ -87,7 +87,7 @@ def paths(trials: Sequence[TrialRecord]) -> tuple[NetworkPath, ...]:
 
 
 def _network(findings: "Findings") -> Iterator[Part]:
-    found = paths(findings.run.trials)
+    found = paths(findings.trials)
     if not found:
         return
     yield Values({"network": [asdict(each) for each in found]})
@@ -160,7 +160,7 @@ def _limits(each: int) -> str:
     return limits + few * (each < ENOUGH)
 
 
-def _of_network(findings: "Findings") -> Iterator[str]:
+def _latency_by_distance(findings: "Findings") -> Iterator[str]:
     """What of a difference in latency is the way to the server, where treatments differ in nothing but that."""
     baseline = findings.study.design.baseline
     alike = {
@@ -172,10 +172,10 @@ def _of_network(findings: "Findings") -> Iterator[str]:
     for (treatment, condition, covariate), path in found.items():
         near = found.get((baseline.name, condition, covariate)) if treatment in alike else None
         if near is not None:
-            yield _way(near, path)
+            yield _distance_sentence(near, path)
 
 
-def _way(first: NetworkPath, other: NetworkPath) -> str:
+def _distance_sentence(first: NetworkPath, other: NetworkPath) -> str:
     said = (
         f"a round trip takes {formatting.number(first.round_trip_us)} us with {first.place} and"
         f" {formatting.number(other.round_trip_us)} us with {other.place}"
@@ -202,7 +202,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         return
     known = findings.run.host.get("attached", {})
     here = all(facts.get("here") for facts in known.values())  # round trips then differ by what each exchange wakes
-    way = () if here else tuple(_of_network(findings))
+    way = () if here else tuple(_latency_by_distance(findings))
     yield Values({"servers": {"of_each_kind": each, "instances": known, "network": way}})
     limits = _limits(each)
     yield Brief(limits)

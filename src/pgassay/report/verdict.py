@@ -5,8 +5,8 @@ primary's comparisons are one family, those of responses that the run was to set
 the other secondary responses a third; costs of a transaction have theirs, also where a study names them.
 A comparison has the same interval wherever a page shows it, and the run was ended by the same.
 
-What a transaction (an I/O, a query) costs with each treatment stands in "Why":
-speed wanders with the machine, costs repeat far better. All costs together have one error control of their own.
+What a transaction (an I/O, a query) costs with each treatment stands in "Why": speed wanders with the machine, costs
+repeat far better. All costs together have one error control of their own.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

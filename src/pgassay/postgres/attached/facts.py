@@ -182,24 +182,24 @@ def ask(sql: Sql) -> Facts:
     major, minor = divmod(int(number), 10000)
     return Facts(
         version=Version(major, minor, " ".join(str(text).split()[:2])),
-        system=_told(sql, _SYSTEM) or "",
+        system=_scalar(sql, _SYSTEM) or "",
         standby=bool(standby),
         role=str(role),
         superuser=bool(superuser),
         creates_databases=bool(superuser or createdb),
         reads_settings=bool(superuser or settings),
         reads_statistics=bool(superuser or stats),
-        checkpoints=bool(superuser or (major >= versions.PG_CHECKPOINT and _told(sql, _MAY_CHECKPOINT))),
+        checkpoints=bool(superuser or (major >= versions.PG_CHECKPOINT and _scalar(sql, _MAY_CHECKPOINT))),
         reloads=bool(superuser or reloads),
         connections=int(connections),
         data_directory=Path(str(directory)) if directory else None,
         postmaster_pid=_postmaster(int(pid), str(role)),
         started=str(started),
-        timeline=int(_told(sql, _TIMELINE) or 0),
+        timeline=int(_scalar(sql, _TIMELINE) or 0),
     )
 
 
-def _told(sql: Sql, question: str) -> Any:
+def _scalar(sql: Sql, question: str) -> Any:
     try:
         return sql.query(question)[0][0]
     except QueryError:

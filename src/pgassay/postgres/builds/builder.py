@@ -1,11 +1,11 @@
-"""The one call for a PostgreSQL built from source: from the cache, or built, verified and kept.
+"""PostgreSQL built from source: its tools, configure and make, extensions, and the one call for a verified build.
 
 A build that is interrupted, fails, or does not verify never enters the cache. It is verified three ways: `postgres -C`,
 pg_controldata on what initdb wrote, and SHOW on a server that runs on a fresh cluster. For a dry run `missing_builds`
 lists what would be built; it fetches and builds nothing.
 
-The copy is a build of its own, so that two commits of an extension are two levels that nothing else tells apart.
-PostgreSQL's manual, "Extension Building Infrastructure" (PGXS).
+An extension is added to a copy of a build. The copy is a build of its own, so that two commits of an extension are two
+levels that nothing else tells apart. PostgreSQL's manual, "Extension Building Infrastructure" (PGXS).
 
 configure and make run out of tree. Only the folders that are needed are built: the server, what initdb and pgbench
 need, the extensions we read with. That takes about four fifths of the time of a whole build. Each is built and
@@ -166,7 +166,7 @@ def failure_line(output: str) -> str:
     return lines[-1] if lines else "it printed nothing"
 
 
-def missing(output: str) -> str | None:
+def missing_package(output: str) -> str | None:
     """What the output says is missing, as a key of `PACKAGES`; only lines that complain are looked at."""
     complaints = "\n".join(line for line in output.splitlines() if re.search(r"error|not found|missing|No such", line))
     return next((what for sign, what in _SIGNS if re.search(sign, complaints)), None)
@@ -182,7 +182,7 @@ def remedy(output: str, *, debian: bool) -> str:
         return "the disk is full: free space, or name another place with PGASSAY_CACHE"
     if _NO_PROGRAMS.search(output):
         return f"check the compiler's flags (build.cflags), or {install_command(['libc'], debian=debian)}"
-    what = missing(output)
+    what = missing_package(output)
     return install_command([what], debian=debian) if what else "see the compiler's message"
 
 
@@ -253,49 +253,6 @@ class Making:
             raise failed(step, words, hint, self.log)
 
 
-@dataclass(frozen=True)
-class Compilation:
-    """One build under way: `source` is the tree, `work` an empty folder next to one called `installed`, `prefix` where
-    it will live at last.
-    """
-
-    runner: Runner
-    clock: Clock
-    recipe: Recipe
-    cc: str
-    source: Path
-    work: Path
-    prefix: Path
-    log: Path
-    jobs: int
-    debian: bool
-    expected: int
-    tell: Tell = tell_nobody
-
-    def run(self) -> Path:
-        started_ns = self.clock.monotonic_ns()
-        options = [f"--prefix={self.prefix}", *self.recipe.configure_options(), f"CC={self.cc}"]
-        self._step("configure", [str(self.source / "configure"), *options], started_ns)
-        target = self.work.with_name("installed")
-        destination = f"DESTDIR={target}"
-        folder, goal = HEADERS
-        self._step("make", ["make", "-s", f"-j{self.jobs}", "-C", folder, goal], started_ns)
-        for folder, goal in goals_of(self.source):
-            words = ["make", "-s", f"-j{self.jobs}", "-C", folder, goal, destination, _RPATH]
-            self._step("make", words, started_ns)
-        self._say("installed", started_ns, done=True)
-        return target / self.prefix.relative_to("/")
-
-    def _step(self, step: str, command: Sequence[str], started_ns: int) -> None:
-        making = Making(self.runner, self.log, self.debian)
-        making.step(step, command, self.work, lambda: self._say(step, started_ns))
-
-    def _say(self, step: str, started_ns: int, *, done: bool = False) -> None:
-        seconds = (self.clock.monotonic_ns() - started_ns) / 1e9
-        found = count_objects(self.work)
-        self.tell(Progress(self.recipe.name, step, found, self.expected, seconds, done))
-
-
 HEADERS = ("src/backend", "generated-headers")
 """Made first, alone: all others include them."""
 
@@ -327,17 +284,12 @@ def goals_of(source: Path) -> list[tuple[str, str]]:
     return programs + [(folder, goal) for folder, goal in PGXS if (source / folder / "Makefile").is_file()]
 
 
-def expected_objects(source: Path) -> int:
-    """About how many object files a build makes, for its progress: one for each C file of these folders."""
-    return sum(1 for folder in folders_of(source) for _ in (source / folder).rglob("*.c")) or 1
-
-
 def count_objects(build: Path) -> int:
     """How many there are so far; configure makes folders and removes them meanwhile, which os.walk passes over."""
     return sum(name.endswith(".o") for _, _, names in os.walk(build) for name in names)
 
 
-_INSTALLED, _TREE = "installed", "extension"
+_INSTALLED, _OBJECTS, _TREE = "installed", "objects", "extension"
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
@@ -535,36 +487,19 @@ class Builder:
         started_ns = self.clock.monotonic_ns()
         with self.cache.staging() as staging:
             log = staging / "build.log"
+            making = Making(self.runner, log, self.toolchain.debian)
             try:
                 if extension is None:
-                    objects_in = staging / "objects"
+                    objects_in = staging / _OBJECTS
                     tree = self.sources.unpack(source, staging / "source")
                     self.toolchain.require(tree)
-                    for name in ("objects", "installed"):
-                        (staging / name).mkdir()
-                    others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
-                    compilation = Compilation(
-                        runner=self.runner,
-                        clock=self.clock,
-                        recipe=recipe,
-                        cc=self.toolchain.cc,
-                        source=tree,
-                        work=staging / "objects",
-                        prefix=self.cache.directory(recipe.key),
-                        log=log,
-                        jobs=self.jobs,
-                        debian=self.toolchain.debian,
-                        expected=next(others, None) or expected_objects(tree),
-                        tell=self.tell,
-                    )
-                    with self._given(staging):
-                        made = compilation.run()
+                    made = self._compile(recipe, tree, staging, making)
                 else:
                     objects_in = staging / _TREE
                     base = self.cache.directory(replace(recipe, extension_sha256="").key)
                     made = lay_out(extension, base, staging, self.runner)
                     with self._given(staging):
-                        make(extension, Making(self.runner, log, self.toolchain.debian), staging)
+                        make(extension, making, staging)
                 installed = _taken(made, staging)
             except BuildError as error:
                 kept = self.cache.logs / f"{recipe.key}.log"
@@ -584,6 +519,33 @@ class Builder:
             of_extension = extension.as_recorded if extension is not None else ""
             files = list_files(installed)
             self.cache.put(installed, Manifest(recipe, spec, made_utc, seconds, objects, files, extension=of_extension))
+
+    def _compile(self, recipe: Recipe, tree: Path, staging: Path, making: Making) -> Path:
+        """Configure and make the source in `tree`; returns the folder below `staging` that has what was installed."""
+        objects, installed = staging / _OBJECTS, staging / _INSTALLED
+        for folder in (objects, installed):
+            folder.mkdir()
+        # As many objects as another build had, else one for each C file.
+        others = (each.objects for each in self.cache.whole() if each.objects and not each.extension)
+        expected = next(others, None) or sum(len([*(tree / each).rglob("*.c")]) for each in folders_of(tree)) or 1
+        started_ns = self.clock.monotonic_ns()
+
+        def say(step: str, *, done: bool = False) -> None:
+            seconds = (self.clock.monotonic_ns() - started_ns) / 1e9
+            self.tell(Progress(recipe.name, step, count_objects(objects), expected, seconds, done))
+
+        def run(step: str, *command: str) -> None:
+            making.step(step, command, objects, lambda: say(step))
+
+        prefix, cc = self.cache.directory(recipe.key), self.toolchain.cc
+        in_folder = ("make", "-s", f"-j{self.jobs}", "-C")
+        with self._given(staging):
+            run("configure", str(tree / "configure"), f"--prefix={prefix}", *recipe.configure_options(), f"CC={cc}")
+            run("make", *in_folder, *HEADERS)
+            for goal in goals_of(tree):
+                run("make", *in_folder, *goal, f"DESTDIR={installed}", _RPATH)
+            say("installed", done=True)
+        return installed / prefix.relative_to("/")
 
     @contextmanager
     def _given(self, staging: Path) -> Iterator[None]:
