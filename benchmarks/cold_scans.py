@@ -127,6 +127,8 @@ class Added:
     def add(self, window_ms: float, served: tuple[float, int]) -> None:
         """One window."""
         spent_ms, pages = served
+        if not pages:
+            raise SystemExit("a window read no page: name a smaller size of shared_buffers first")
         self.shares.append((window_ms - spent_ms) / spent_ms)
         self.added_us.append((window_ms - spent_ms) * 1000 / pages)
         self.page_us.append(spent_ms * 1000 / pages)
