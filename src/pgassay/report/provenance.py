@@ -210,7 +210,7 @@ def _configuration(findings: "Findings") -> Iterator[Part]:
     study, treatments = findings.study, treatments_of(findings.trials)
     every = side_by_side(findings.trials, [*study.factors, *study.conditions, *study.covariates])
     read_back, surprises = levels_read_back(findings.trials), sum(row.unexpected for row in every)
-    differ = f"; {formatting.counted(surprises, 'setting')} differ unasked" if surprises else ""
+    differ = f"; {formatting.counted(surprises, 'difference')} not asked for" if surprises else ""
     yield Brief(
         f"{formatting.counted(len(every), 'setting')} and {formatting.counted(len(read_back), 'level')}{differ}"
     )
