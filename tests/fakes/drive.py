@@ -123,9 +123,9 @@ class FakeDrive:
         return self.to_age
 
     def write_back(self, directory: Path) -> None:
-        """Only log it: nothing is ever dirty here; raises `FileNotFoundError` for what is gone."""
+        """Only log it: nothing is ever dirty here; raises `DriveError` for what is gone."""
         if directory not in self.contents:
-            raise FileNotFoundError(directory)
+            raise DriveError(f'could not write back a clone in "{directory}": No such file or directory')
         self.calls.append(f"write back {directory.name}")
 
     def discard(self, directory: Path, *, check: bool = False) -> None:

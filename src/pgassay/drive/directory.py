@@ -154,7 +154,8 @@ class DirectoryDrive:
         return None
 
     def write_back(self, directory: Path) -> None:
-        copying.sync_filesystem(directory)
+        with refusals_in(self._root.path, "write back a clone"):
+            copying.sync_filesystem(directory)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`; nothing happens for one that is gone already. Refuses what is not ours or still runs.

@@ -125,7 +125,7 @@ class Clones(Protocol):
         """What the drive under this clone says that it is, by source and name (`drive.policy`); for the record."""
 
     def write_back(self, directory: Path) -> None:
-        """Write back what is dirty on the file systems of a clone, whoever made it dirty; raises `OSError`."""
+        """Write back what is dirty on the file systems of a clone, whoever made it dirty; raises `DriveError`."""
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """Remove a clone or workspace of ours.

@@ -191,6 +191,10 @@ class DeviceDrive(DirectoryDrive):
         with self._named():
             super().take_snapshot(key, directory, what)
 
+    def write_back(self, directory: Path) -> None:
+        with self._named():
+            super().write_back(directory)
+
     def discard(self, directory: Path, *, check: bool = False) -> None:
         with self._named():
             super().discard(directory, check=check)

@@ -149,7 +149,8 @@ class BlockDrive:
         return self._ageing
 
     def write_back(self, directory: Path) -> None:
-        copying.sync_filesystem(directory)
+        with refusals_in(self.point, "write back a clone"):
+            copying.sync_filesystem(directory)
 
     def discard(self, directory: Path, *, check: bool = False) -> None:
         """See `Drive`: unmounted; the contents go with the next restore."""
