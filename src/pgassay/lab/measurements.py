@@ -192,8 +192,8 @@ def cached_shares(server: Server) -> dict[str, float | None]:
     """
     return {
         f"cached.{name}.{place}_share": share
-        for _, name, _ in server.query(_SIZES)
-        for place, share in zip(("page_cache", "buffers"), residency(server, name), strict=True)
+        for name, shares in residency(server, [name for _, name, _ in server.query(_SIZES)]).items()
+        for place, share in zip(("page_cache", "buffers"), shares, strict=True)
     }
 
 
