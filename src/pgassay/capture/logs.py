@@ -183,9 +183,14 @@ def read(
     return summary
 
 
-def require_readable(path: Path, prefixes: Sequence[str], database: str, log_format: str | None = None) -> None:
-    """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    _require_readable(_summary([path], prefixes, database, log_format, most_bytes=_HEAD_BYTES), prefixes)
+def require_readable(files: LogFiles, own_prefix: str, database: str) -> None:
+    """Raise `CaptureError` where no line can be read of a log's first bytes, before a window is spent on it.
+
+    Pipes are left out, since they are read once.
+    """
+    prefixes = files.prefixes or (own_prefix,)
+    for path in filter(Path.is_file, files.paths):
+        _require_readable(_summary([path], prefixes, database, files.log_format, most_bytes=_HEAD_BYTES), prefixes)
 
 
 def _summary(
