@@ -81,23 +81,12 @@ class LoggedStatement:
 
 
 @dataclass(frozen=True)
-class LoggedTransaction:
-    """Statements between BEGIN and COMMIT as indexes, how often, and a sample of their values."""
-
-    statements: tuple[int, ...]
-    commits: int
-    rollbacks: int
-    pause_ms: float
-    parameters: tuple[tuple[Values, ...], ...]
-    shared: tuple[tuple[tuple[int, int], ...], ...] = ()
-
-
-@dataclass(frozen=True)
 class Summary:
     first_us: int | None
     last_us: int | None
     statements: tuple[LoggedStatement, ...]
-    transactions: tuple[LoggedTransaction, ...]
+    transactions: tuple[Transaction, ...]
+    """Their `statements` are indexes of the summary's here."""
     other_calls: int
     other_transactions: int
     sessions: int
@@ -409,7 +398,7 @@ def _logged(found: Summary, owners: Sequence[_Owner | None]) -> Logged:
 
 
 def _transaction(
-    seen: LoggedTransaction, statements: Sequence[LoggedStatement], owners: Sequence[_Owner | None]
+    seen: Transaction, statements: Sequence[LoggedStatement], owners: Sequence[_Owner | None]
 ) -> Transaction | None:
     """None where one of its queries is not part of the capture; utility statements are left out of it."""
     places = [n for n, index in enumerate(seen.statements) if is_query(statements[index].text)]
