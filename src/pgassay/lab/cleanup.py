@@ -41,7 +41,7 @@ def end_killed(directory: Path, root: Root) -> list[str]:
         done.append(f"server of {cluster.name}")
     session = Session(root)
     session.close(keep_snapshots=True)
-    return [*done, *session.repaired.removed]
+    return [*done, *session.removed]
 
 
 if __name__ == "__main__":
