@@ -104,7 +104,7 @@ def look(request: Request) -> Cluster:
     """Find the files and their owners; raises `PgassayError`."""
     if "=" in request.cluster or "://" in request.cluster:
         asked = cluster_files.names_from_server(request.cluster)
-        found, names, source = cluster_files.take(asked.directory), asked.names, f"database {asked.database}"
+        found, names, source = cluster_files.list_files(asked.directory), asked.names, f"database {asked.database}"
         files = []
         for file in found.files:  # those of this database, and WAL, which no database owns
             owner = file.owner
@@ -117,7 +117,7 @@ def look(request: Request) -> Cluster:
                 f'"{directory}" is neither a directory nor a connection string',
                 'give a data directory, or "host=… dbname=…" as for psql',
             )
-        found = cluster_files.take(directory)
+        found = cluster_files.list_files(directory)
         names, source, files = (
             cluster_files.names_from_files(found),
             "all databases, names from the files",
@@ -182,11 +182,11 @@ def relay(request: Request, parts: list[Part]) -> tuple[tuple[RelaidTable, ...],
     if not chosen:
         return (), len(tables)
     sample = None if request.sample_bytes is None else max(1, request.sample_bytes // _SAMPLE_SHARE)
-    chunks = cluster_files.choose(chosen, sample)
+    chunks = cluster_files.sample_chunks(chosen, sample)
     levels = tuple(dict.fromkeys((100, *request.fillfactors)))
     rows = relay_tables(
         chunks.paths,
-        chunks.parts,
+        chunks.groups,
         chunks.files,
         chunks.offsets,
         chunks.lengths,
@@ -259,7 +259,7 @@ def estimate(request: Request) -> Estimate:
     """Look at the cluster and weigh it; raises `PgassayError`, `OSError`."""
     cluster = look(request)
     parts = list(cluster.parts)
-    chunks = cluster_files.choose(parts, request.sample_bytes)
+    chunks = cluster_files.sample_chunks(parts, request.sample_bytes)
     scanned = []
     for start in range(0, len(chunks.files), _BATCH_CHUNKS):
         batch = slice(start, start + _BATCH_CHUNKS)
@@ -275,7 +275,7 @@ def estimate(request: Request) -> Estimate:
             )
         )
     rows = np.concatenate(scanned)
-    order = np.searchsorted(chunks.parts, np.arange(len(parts) + 1))
+    order = np.searchsorted(chunks.groups, np.arange(len(parts) + 1))
     weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
     tables, left_out = relay(request, parts)
     return Estimate(request, cluster, tuple(weighed), tables, left_out)

@@ -18,8 +18,8 @@ from pgassay.report import page
 from pgassay.report.findings import Findings
 from pgassay.report.json_values import to_json
 from pgassay.testing.planted import make_run
-from tests.advise.test_advice_page import found as found_of_one
 from tests.advise.test_front_walk import found_on, task
+from tests.advise.test_page import found as found_of_one
 
 Captured = pytest.CaptureFixture[str]
 

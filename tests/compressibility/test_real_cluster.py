@@ -55,7 +55,7 @@ def directory_of(server: LocalServer) -> Path:
 
 
 def test_names_from_files_are_the_servers(server: LocalServer) -> None:
-    found = cluster_files.take(directory_of(server))
+    found = cluster_files.list_files(directory_of(server))
     asked = cluster_files.names_from_server(server.endpoint.conninfo())
     from_files = cluster_files.names_from_files(found)
     there = {file.owner for file in found.files if file.bytes}

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.interfaces.errors import BenchError, ClusterError, HostError, QueryError, SpaceError
 from pgassay.interfaces.server import Server
-from pgassay.lab.checks import code_of, merged, of_drives, of_error, of_full_drive, of_load, of_log, of_window
+from pgassay.lab.checks import code_of, merged, of_drives, of_error, of_full_drive, of_log, of_window
 from pgassay.postgres.complaints import KILLED
 from pgassay.study.responses import Status
 from tests.fakes.drive import FakeDrive
@@ -36,7 +36,7 @@ def _not_started(words: str) -> ClusterError:
 
 def test_a_loads_problems_are_renamed_one_by_one() -> None:
     row = "client 0 aborted: row is too big: size 3000, maximum size 2016"
-    assert of_load({"aborted": row, "failed_transactions": "3 of 9"}) == {
+    assert of_window({"aborted": row, "failed_transactions": "3 of 9"}, "", {}) == {
         "row_too_large": row,
         "failed_transactions": "3 of 9",
     }
@@ -79,7 +79,7 @@ def test_a_full_drive_has_its_name_whoever_says_so() -> None:
     killed = "2026-11-21 10:00:00 UTC [1] LOG:  server process (PID 4711) was terminated by signal 9: Killed"
     assert of_log(f"{killed}\n[1] LOG:  all server processes terminated; reinitializing\n") == {"server_killed": killed}
     said = {"aborted": 'ERROR:  could not extend file "base/5/16384": No space left on device'}
-    assert list(of_load(said)) == ["no_space"]
+    assert list(of_window(said, "", {})) == ["no_space"]
 
 
 def test_what_a_drive_without_physical_space_did_is_told_beside_what_the_server_said() -> None:
@@ -168,5 +168,5 @@ def test_a_windows_failures_are_those_of_load_log_and_drives_in_one() -> None:
 
 def test_a_full_dev_shm_is_no_full_drive() -> None:
     said = 'could not resize shared memory segment "/PostgreSQL.1234567" to 8388608 bytes: No space left on device'
-    assert list(of_load({"aborted": f"ERROR:  {said}"})) == ["shared_memory_full"]
+    assert list(of_window({"aborted": f"ERROR:  {said}"}, "", {})) == ["shared_memory_full"]
     assert list(of_log(f"2026-11-21 10:00:00 UTC [7] FATAL:  {said}\n")) == ["shared_memory_full"]

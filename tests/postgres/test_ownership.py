@@ -88,7 +88,7 @@ def test_an_abandoned_server_is_found_wherever_a_session_keeps_clusters(
     ownership.mark(cluster, 1, "15", OURSELVES)
     (cluster / ownership.OWNER_FILE).write_text('{"pid": 1, "started_ticks": -1, "boot": ""}', encoding="utf-8")
     monkeypatch.setattr(processes, "serving", lambda directory: [4711])
-    assert ownership.leftovers([tmp_path]) == [ownership.Leftover(cluster, (4711,))]
+    assert ownership.leftovers(tmp_path) == [cluster]
 
 
 @pytest.mark.parametrize("left", [None, b"", b'{"format": 1, "ident', b"\0" * 200])

@@ -227,7 +227,7 @@ def test_the_server_dies_with_a_lab_that_is_killed(installation: LocalInstallati
         parent.kill()
     assert _gone(folder / "data")
     assert ownership.abandoned(folder / "data")
-    assert ownership.leftovers([folder]) == [], "abandoned, but nothing runs"
+    assert ownership.leftovers(folder) == [], "abandoned, but nothing runs"
     installation.start(folder / "data", SETTINGS, folder / "socket").stop()
     assert not ownership.abandoned(folder / "data")
 
@@ -247,21 +247,20 @@ def test_a_server_that_outlived_its_lab_is_found_and_ended(installation: LocalIn
         while processes.postmaster(data) is None or len(processes.serving(data)) < 3:
             assert time.monotonic() < deadline
             time.sleep(0.02)
-        assert ownership.leftovers([folder]) == [], "nobody says that its owner is gone"
+        assert ownership.leftovers(folder) == [], "nobody says that its owner is gone"
         (data / ownership.OWNER_FILE).write_text(said)
-        (found,) = ownership.leftovers([folder.parent / folder.name])
-        assert found.directory == data
-        assert orphan.pid in found.pids
+        (found,) = ownership.leftovers(folder.parent / folder.name)
+        assert found == data
         ownership.end_leftover(found)
         assert processes.serving(data) == []
-        assert ownership.leftovers([folder]) == []
+        assert ownership.leftovers(folder) == []
     finally:
         orphan.terminate()
 
 
 def test_repair_never_ends_what_is_not_ours(installation: LocalInstallation, folder: Path) -> None:
-    foreign = ownership.Leftover(folder / "no_marker", (os.getpid(),))
-    foreign.directory.mkdir()
+    foreign = folder / "no_marker"
+    foreign.mkdir()
     with pytest.raises(ClusterError, match="not made by pgassay"):
         ownership.end_leftover(foreign)
 

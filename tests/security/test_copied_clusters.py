@@ -109,8 +109,7 @@ def test_wal_and_tablespaces_of_the_same_owner_come_along_and_no_others(
 
 def test_examining_says_the_same_as_copying(source: Path, precious: Path) -> None:
     made = real.installation()
-    programs = copied.Programs(made.bindir, made.version, made.runner, made.account)
-    copied.examine(programs, source)
+    copied.examine(made, source)
     (source / "base" / "1" / "9999999").symlink_to(precious / "server.key")
     with pytest.raises(PgassayError, match="9999999"):
-        copied.examine(programs, source)
+        copied.examine(made, source)

@@ -11,6 +11,7 @@ import pytest
 
 from pgassay.testing import real
 from tests.system.journeys import Place, place
+from tests.system.staging import Restartable
 
 ROOT = Path(__file__).parents[2]
 Wheel = Callable[..., Path]
@@ -52,3 +53,19 @@ def journey(postgres: None) -> Iterator[Place]:
     """A place of the test's own."""
     with place() as found:
         yield found
+
+
+@pytest.fixture
+def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the lists of what is owed to servers are: never the machine's own."""
+    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def before(server: Restartable) -> Iterator[dict[str, object]]:
+    """What the module's server must be like at the end of the test as well."""
+    server.mode("as it should")
+    found = server.state()
+    yield found
+    assert server.state() == found

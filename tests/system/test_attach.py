@@ -12,7 +12,7 @@ from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, load_runs, wait_until
 from tests.system.staging import Staging, staging
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("state_directory")]
 
 STUDY = """
 [study]
@@ -49,13 +49,6 @@ seed = 4
 def server(postgres: None) -> Iterator[Staging]:
     with staging() as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the list of what is owed is: never the machine's own."""
-    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
 
 
 def words(journey: Place, server: Staging, *more: str, role: str = "owner", study: str = STUDY) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Two real servers of somebody's, compared: equal ones, one with a handicap, and both as they were, however it ends."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,10 +16,15 @@ from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, load_runs, wait_until
 from tests.system.staging import PORT, Staging, staging
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("state_directory")]
 
 PLANS = ("enable_indexscan", "enable_bitmapscan")
 """Without these each transaction scans the whole table: a handicap that shows on a machine with other work, too."""
+
+
+CLIENTS = (
+    "SELECT 1 FROM pg_stat_activity WHERE datname LIKE 'pgassay%' AND application_name IN ('pgbench', 'pgassay-player')"
+)
 
 
 def let_plan(server: Staging, value: str) -> None:
@@ -33,13 +37,6 @@ def let_plan(server: Staging, value: str) -> None:
 def pair(postgres: None) -> Iterator[tuple[Staging, Staging]]:
     with staging() as first, staging() as second:
         yield first, second
-
-
-@pytest.fixture(autouse=True)
-def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the lists of what is owed are: never the machine's own."""
-    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
 
 
 def words(journey: Place, name: str, first: str, second: str, *more: str) -> tuple[str, ...]:
@@ -155,7 +152,7 @@ def test_a_failover_of_one_ends_the_run_by_name_and_the_other_is_as_it_was(
         command = words(journey, "a", *both, "--i-own", "--set", "load.duration=20s", "--pairing", pairing)
         process = journey.start(*command)
         wait_until(lambda: any((journey.runs / "a" / "trials").glob(f".staging-*/{FILE}")), process)
-        time.sleep(3)  # until its clients are connected
+        wait_until(lambda: any(each.query(CLIENTS) for each in (failing, first)), process)
         failing.stop()
         (failing.data / "recovery.signal").touch()
         failing.start()

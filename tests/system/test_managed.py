@@ -16,7 +16,7 @@ from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished
 from tests.system.staging import PORT, Staging, staging
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("state_directory")]
 
 _MONITORS = "pg_monitor, pg_signal_backend"
 ROLES = {
@@ -70,13 +70,6 @@ def server(postgres: None) -> Iterator[Managed]:
     with staging(Managed) as found:
         assert isinstance(found, Managed)
         yield found
-
-
-@pytest.fixture(autouse=True)
-def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the list of what is owed is: never the machine's own."""
-    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
 
 
 def words(journey: Place, server: Managed, role: str, *levels: str) -> tuple[str, ...]:

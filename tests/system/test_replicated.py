@@ -1,7 +1,6 @@
 """A cluster as people have it: a primary, a synchronous and an asynchronous standby, a pooler, and an exporter.
 
-All are real. Each server has a network namespace of its own where root can make some; else all are reached by private
-sockets, and a directory stands for the address that a failover moves.
+All are real. Each server has a network namespace of its own, so only root can run these.
 """
 
 import os
@@ -10,7 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
@@ -31,7 +30,12 @@ from tests.fleet.namespaces import NETWORK, Host, cabled
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, load_runs, wait_until
 from tests.system.staging import PORT, Restartable, staging
 
-pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(LONG_S)]
+pytestmark = [
+    pytest.mark.system,
+    pytest.mark.slow,
+    pytest.mark.timeout(LONG_S),
+    pytest.mark.usefixtures("state_directory"),
+]
 
 PATIENCE_S = 300.0
 PASSWORD = "secret"
@@ -51,12 +55,13 @@ _STREAMING = "SELECT application_name, sync_state FROM pg_stat_replication WHERE
 class Cluster(Restartable):
     """The primary of it, with its two standbys below its folder; the monitoring connects again whenever it must.
 
-    On hosts, each server has one, is reached by address and asks for a password, and the primary's is an address more.
+    Each server has a host of its own, is reached by address and asks for a password, and the primary's is an address
+    more.
     """
 
-    def __init__(self, folder: Path, hosts: tuple[Host, ...] = ()) -> None:
-        self.address, self.hosts = str(folder), dict(zip(("primary", NEAR, FAR), hosts, strict=bool(hosts)))
-        super().__init__(folder, self.hosts.get("primary"))
+    def __init__(self, folder: Path, hosts: tuple[Host, ...]) -> None:
+        self.address, self.hosts = str(folder), dict(zip(("primary", NEAR, FAR), hosts, strict=True))
+        super().__init__(folder, self.hosts["primary"])
         self.query("CREATE ROLE replicator LOGIN REPLICATION")
         self.query("CREATE ROLE monitoring LOGIN IN ROLE pg_monitor")
         for role in ("owner", "monitoring"):
@@ -69,7 +74,7 @@ class Cluster(Restartable):
         with (self.data / "pg_hba.conf").open("a") as lines:
             lines.write(f"host replication replicator {near} trust\nhost all all {near} scram-sha-256\n")
         self.query("SELECT pg_reload_conf()")
-        self.address = f"{NETWORK}.{FLOATING}" if hosts else str(folder / "address")
+        self.address = f"{NETWORK}.{FLOATING}"
         self._lead_to("primary")
         self._standbys: dict[str, Running] = {}
         for name in (NEAR, FAR):
@@ -86,11 +91,7 @@ class Cluster(Restartable):
         self._monitoring.start()
 
     def _lead_to(self, name: str) -> None:
-        """The primary's address: one that moves from host to host, or a directory that is a link to its sockets."""
-        if not self.hosts:
-            Path(self.address).unlink(missing_ok=True)
-            Path(self.address).symlink_to(self.folder if name == "primary" else self._sockets(name))
-            return
+        """The primary's address moves to this host."""
         for other, host in self.hosts.items():
             if other == name or self.address in output("ip", "-n", host.space, "addr", "show", "dev", "eth0"):
                 how = "add" if other == name else "del"
@@ -109,7 +110,7 @@ class Cluster(Restartable):
             self._sockets(name).mkdir()
             shutil.chown(self._sockets(name), self.data.owner(), self.data.group())
         where = (self.folder / name, self._sockets(name), self.folder / f"{name}.log")
-        self._standbys[name] = self.started(*where, self.hosts.get(name))
+        self._standbys[name] = self.started(*where, self.hosts[name])
 
     def stop_standby(self, name: str) -> None:
         self._standbys.pop(name).terminate()
@@ -151,7 +152,7 @@ class Cluster(Restartable):
 
     def _monitor(self) -> None:
         dsn = f"{self.dsn('monitoring')} application_name=exporter"
-        with self.hosts[FAR].inside() if self.hosts else nullcontext():
+        with self.hosts[FAR].inside():
             while not self._ended.is_set():
                 try:
                     with psycopg.connect(dsn, autocommit=True) as session:
@@ -173,12 +174,10 @@ def output(*words: str) -> str:
 
 @contextmanager
 def cluster(folder: Path) -> Iterator[Cluster]:
-    """In network namespaces, and the test in a fourth one; where there are none, by sockets."""
+    """In network namespaces, and the test in a fourth one; skips where none can be made."""
     with ExitStack() as stack:
-        hosts: tuple[Host, ...] = ()
-        with suppress(pytest.skip.Exception):
-            head, hosts = stack.enter_context(cabled(folder, 3))
-            stack.enter_context(head.inside())
+        head, hosts = stack.enter_context(cabled(folder, 3))
+        stack.enter_context(head.inside())
         variables = stack.enter_context(pytest.MonkeyPatch.context())
 
         def made(place: Path) -> Cluster:
@@ -224,22 +223,6 @@ def pooler(server: Cluster) -> Iterator[str]:
         yield f"host={folder} port={PORT} user=owner dbname=postgres"
     finally:
         running.terminate()
-
-
-@pytest.fixture(autouse=True)
-def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the list of what is owed is: never the machine's own."""
-    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
-
-
-@pytest.fixture
-def before(server: Cluster) -> Iterator[dict[str, object]]:
-    """What the cluster must be like at the end of the test as well."""
-    server.mode("as it should")
-    found = server.state()
-    yield found
-    assert server.state() == found
 
 
 def attached(server: Cluster, folder: Path, restart: bool = True, dsn: str = "") -> Attachment:
@@ -386,13 +369,10 @@ def test_a_failover_ends_the_run_by_name(journey: Place, doomed: Cluster, primar
     doomed.fail_over(primary_lives=primary_lives)
     done = finished(process, LONG_S)
     assert done.returncode == 2, done.stdout
-    stays = primary_lives and not doomed.hosts  # no session lives on without the address that it came by
-    said = "reach different servers" if stays else "has failed over: it is on timeline 2"
-    assert said in done.stderr
+    assert "has failed over: it is on timeline 2" in done.stderr
     statuses = {trial.status for trial in journey.record("a").trials}
     assert statuses <= {Status.VALID, Status.INVALID}, "no outcome of a treatment"
-    where = doomed.folder if stays else doomed.address
-    with psycopg.connect(f"host={where} port={PORT} user=owner dbname=postgres") as session:
+    with psycopg.connect(doomed.dsn()) as session:
         found = session.execute("SELECT datname FROM pg_database WHERE datname LIKE 'pgassay%'").fetchall()
     assert found == []
 

@@ -20,7 +20,7 @@ from pgassay.testing import real
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, kill, wait_until
 from tests.system.staging import Restartable, staging
 
-pytestmark = pytest.mark.system
+pytestmark = [pytest.mark.system, pytest.mark.usefixtures("state_directory")]
 
 PATIENCE_S = 120.0
 
@@ -31,22 +31,6 @@ def server(postgres: None) -> Iterator[Restartable]:
         assert isinstance(found, Restartable)
         found.again()
         yield found
-
-
-@pytest.fixture(autouse=True)
-def state_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the list of what is owed is: never the machine's own."""
-    monkeypatch.setenv("PGASSAY_STATE_DIR", str(tmp_path / "state"))
-    return tmp_path / "state"
-
-
-@pytest.fixture
-def before(server: Restartable) -> Iterator[dict[str, object]]:
-    """What the server must be like at the end of the test as well."""
-    server.mode("as it should")
-    found = server.state()
-    yield found
-    assert server.state() == found
 
 
 def attached(server: Restartable, folder: Path, limit_s: float = PATIENCE_S) -> Attachment:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.alternation import round_ended
 from pgassay.record.slices import read_slices
 from pgassay.study.responses import Status
 from tests.system.journeys import ANYWHERE, GONE_S, TINY, Place, entries, finished, kill, lost, standing_still
@@ -104,7 +103,7 @@ def test_a_server_that_dies_in_its_block_is_an_outcome_and_the_other_goes_on(jou
     assert any(trial.arm == failed.arm for trial in run.trials if trial.block == 2), "it is in play again"
     (other,) = [trial for trial in run.trials[:2] if trial is not failed]
     slices = read_slices(run, other.number)
-    early = [each for each in slices if each.discarded == round_ended(failed.arm)]
+    early = [each for each in slices if each.discarded == f"{failed.arm} failed in this round"]
     assert len(early) <= 1
     assert len(slices) - len(early) >= 8, "of ten rounds one ended early"
     assert journey.left_behind() == []

@@ -268,7 +268,6 @@ class Mean:
     """A response's mean over the blocks at one place, with its interval; unbounded below five blocks."""
 
     place: Place
-    response: str
     blocks: int
     estimate: float
     low: float
@@ -280,26 +279,19 @@ class Mean:
 
 @dataclass(frozen=True)
 class Judgement:
-    """One threshold at one place. The estimate is a ratio or difference for a change, else in the response's unit.
+    """One threshold at one place, by the effect that was found for a change, else by the mean.
 
     `why` says of one that is not known what keeps it from being known.
     """
 
     limit: Limit
-    place: Place
+    found: Mean | Effect
     outcome: Outcome
-    blocks: int
-    estimate: float
-    low: float
-    high: float
-    level: float
-    comparisons: int
-    method: str
     why: str = ""
 
     @property
     def bounded(self) -> bool:
-        return isfinite(self.estimate) and isfinite(self.high)
+        return isfinite(self.found.estimate) and isfinite(self.found.high)
 
 
 def means(
@@ -314,7 +306,7 @@ def means(
         mean = mean_of(values, response.scale, certainty)
         ends = mean.ends(response.scale)
         method = certainty.method.replace("block-wise contrasts", "the values of the blocks")
-        found.append(Mean(place, response.name, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
+        found.append(Mean(place, mean.blocks, *ends, certainty.level, certainty.comparisons, method))
     return tuple(found)
 
 
@@ -346,7 +338,4 @@ def _judgement(limit: Limit, found: Mean | Effect, why: str) -> Judgement:
         outcome, why = Outcome.UNKNOWN, "the interval holds both"
     else:
         outcome = Outcome.FAIL
-    return Judgement(
-        limit, found.place, outcome, found.blocks, found.estimate, found.low, found.high, found.level,
-        found.comparisons, found.method, why,
-    )  # fmt: skip
+    return Judgement(limit, found, outcome, why)

@@ -81,23 +81,12 @@ class LoggedStatement:
 
 
 @dataclass(frozen=True)
-class LoggedTransaction:
-    """Statements between BEGIN and COMMIT as indexes, how often, and a sample of their values."""
-
-    statements: tuple[int, ...]
-    commits: int
-    rollbacks: int
-    pause_ms: float
-    parameters: tuple[tuple[Values, ...], ...]
-    shared: tuple[tuple[tuple[int, int], ...], ...] = ()
-
-
-@dataclass(frozen=True)
 class Summary:
     first_us: int | None
     last_us: int | None
     statements: tuple[LoggedStatement, ...]
-    transactions: tuple[LoggedTransaction, ...]
+    transactions: tuple[Transaction, ...]
+    """Their `statements` are indexes of the summary's here."""
     other_calls: int
     other_transactions: int
     sessions: int
@@ -183,9 +172,14 @@ def read(
     return summary
 
 
-def require_readable(path: Path, prefixes: Sequence[str], database: str, log_format: str | None = None) -> None:
-    """Raise `CaptureError` where the first lines of a log are none that can be read."""
-    _require_readable(_summary([path], prefixes, database, log_format, most_bytes=_HEAD_BYTES), prefixes)
+def require_readable(files: LogFiles, own_prefix: str, database: str) -> None:
+    """Raise `CaptureError` where no line can be read of a log's first bytes, before a window is spent on it.
+
+    Pipes are left out, since they are read once.
+    """
+    prefixes = files.prefixes or (own_prefix,)
+    for path in filter(Path.is_file, files.paths):
+        _require_readable(_summary([path], prefixes, database, files.log_format, most_bytes=_HEAD_BYTES), prefixes)
 
 
 def _summary(
@@ -404,7 +398,7 @@ def _logged(found: Summary, owners: Sequence[_Owner | None]) -> Logged:
 
 
 def _transaction(
-    seen: LoggedTransaction, statements: Sequence[LoggedStatement], owners: Sequence[_Owner | None]
+    seen: Transaction, statements: Sequence[LoggedStatement], owners: Sequence[_Owner | None]
 ) -> Transaction | None:
     """None where one of its queries is not part of the capture; utility statements are left out of it."""
     places = [n for n, index in enumerate(seen.statements) if is_query(statements[index].text)]

@@ -139,9 +139,9 @@ def fetch(
     `parameters` and `password` lead to the server, whose tablespaces are at `places`.
     """
     began = monotonic()
-    target, programs = folder / FOLDER, _programs(found)
+    target = folder / FOLDER
     if request.directory is not None:
-        _copy(request.directory, target, programs)
+        _copy(request.directory, target, found)
     else:
         words = command(found.bindir / "pg_basebackup", parameters, target, request.checkpoint)
         for number, place in enumerate(places):
@@ -151,12 +151,8 @@ def fetch(
     _make_whole(target)
     if request.kind != BASEBACKUP:
         verify(target, found)
-    about = copied.examine(programs, target)
+    about = copied.examine(found, target)
     return Fetched(copying.size_bytes(target), monotonic() - began, about)
-
-
-def _programs(found: LocalInstallation) -> copied.Programs:
-    return copied.Programs(found.bindir, found.version, found.runner, found.account)
 
 
 def command(program: Path, parameters: Mapping[str, str], target: Path, checkpoint: str) -> list[str]:
@@ -192,10 +188,10 @@ def _said(text: str, program: str) -> str:
 def check(request: FilesRequest, found: LocalInstallation) -> None:
     """Raise `ClusterError` for a directory that nothing could come of: before the load is watched."""
     if request.directory is not None:
-        copied.examine(_programs(found), request.directory, links=True)
+        copied.examine(found, request.directory, links=True)
 
 
-def _copy(source: Path, target: Path, programs: copied.Programs) -> None:
+def _copy(source: Path, target: Path, programs: LocalInstallation) -> None:
     """Of a directory that nothing writes to; raises `ClusterError` where something does."""
     copied.examine(programs, source, links=True)
     before = copied.identity(source)

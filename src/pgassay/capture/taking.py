@@ -287,7 +287,7 @@ def require_possible(
     """
     warnings = list(_of_load(session, identity, request))
     if request.logs is not None:
-        _require_log(request.logs, identity)
+        logs.require_readable(request.logs, identity.log_line_prefix, identity.source.database)
     if request.data in ("dump", "synthetic"):
         ((unreadable, filtered),) = session.read("the rights", reads.RIGHTS).rows
         if unreadable:
@@ -329,14 +329,6 @@ def _of_load(session: Readable, identity: Identity, request: Request) -> Iterato
                 f"by what pg_stat_statements has counted so far, {said}; ask refuses less than {PLAYED_LEAST:.0%}:"
                 " --log FILE --with-literals captures the values that are missing"
             )
-
-
-def _require_log(files: logs.LogFiles, identity: Identity) -> None:
-    """By its first bytes: the window may end before anybody sees that no line can be read. Pipes are read once."""
-    for path in files.paths:
-        if path.is_file():
-            prefixes = files.prefixes or (identity.log_line_prefix,)
-            logs.require_readable(path, prefixes, identity.source.database, files.log_format)
 
 
 @dataclass(frozen=True)

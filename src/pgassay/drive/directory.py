@@ -13,7 +13,7 @@ from pgassay import copying
 from pgassay.copying import copy_tree
 from pgassay.drive import snapshots
 from pgassay.drive.root import refusals_in, remove_tree
-from pgassay.drive.sessions import Repaired, Session, require_clean, session_below
+from pgassay.drive.sessions import Session, require_clean, session_below
 from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
 from pgassay.interfaces.drive_counters import DATA, DriveCounters
@@ -74,11 +74,6 @@ class DirectoryDrive:
             undone.pop_all()
         self._root, self._store = self._session.root, (self._keeper or self._session).root
         self._all_shared = self._can_share
-
-    @property
-    def repaired(self) -> Repaired:
-        """What attaching removed of killed labs."""
-        return self._session.repaired
 
     def mount(self) -> Mount:
         return self._mount_of(self._root.path)

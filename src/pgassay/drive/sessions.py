@@ -16,7 +16,6 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.drive.block import daemon, kernel
@@ -143,22 +142,14 @@ NAME_PATTERN = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 _KILLED = "killed_runs"
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """What killed labs had left: names of what was removed, and of what was kept because a server still runs there."""
-
-    removed: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()
-
-
 class Session:
-    """Open until `close`; `repaired` says what was removed when it was opened."""
+    """Open until `close`; `removed` names what of killed labs was removed when it was opened."""
 
     def __init__(self, root: Root) -> None:
         """Raises `RemovedError` where another lab has taken the root along since it was found."""
         self.root = root
         with alone(root.path):
-            self.repaired = _repair(root)
+            self.removed = _repair(root)
             self.path = Path(tempfile.mkdtemp(prefix="lab-", dir=root.sessions))
             with Directory.open(root.sessions) as sessions:
                 sessions.give(self.path.name, None, 0o711)
@@ -237,26 +228,26 @@ def session_below(
             return Session(root)
 
 
-def _repair(root: Root) -> Repaired:
-    """Remove the sessions that no living process holds, and the snapshots that they were taking or removing."""
+def _repair(root: Root) -> list[str]:
+    """Remove the sessions that no living process holds, and the snapshots that they were taking or removing.
+
+    Returns the names of what was removed; a session in which a server still runs is kept.
+    """
     removed = remove_unfinished(root.snapshots, FORGOTTEN)
-    kept: list[str] = []
     for session in all_sessions(root):
         lock = take_lock(session)
         if lock is None:
             continue
         try:
             places = _places(session)
-            running = [f"{session.name}/{path.name}" for path in places if server_in(path)]
-            kept += running
-            if not running:
+            if not any(map(server_in, places)):
                 removed += remove_unfinished(root.snapshots, f"{TAKING}{session.name}-")
                 removed += [f"{session.name}/{path.name}" for path in places]
                 removed += undo_block_drives(session)
                 remove_tree(session)
         finally:
             os.close(lock)
-    return Repaired(tuple(removed), tuple(kept))
+    return removed
 
 
 def killed_runs(directory: Path) -> Finding:

@@ -37,10 +37,6 @@ class LatencyHistogram:
             tuple(sorted(counts.items())),
         )
 
-    def share_within(self, limit_ns: int) -> float | None:
-        """The share of transactions that took no longer, to 0.1 % of the limit; None without a transaction."""
-        return sum(count for edge_ns, count in self.buckets if edge_ns <= limit_ns) / self.count if self.count else None
-
     def quantile_ns(self, share: float) -> int | None:
         """The latency that this share of transactions did not exceed, to 0.1 %; None without a transaction."""
         wanted, seen = share * self.count, 0

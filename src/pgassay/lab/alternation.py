@@ -542,7 +542,7 @@ class AlternatingBlock:
                 trial = living[name]
                 trial.take_turn(round_, position)
                 if trial.over:
-                    self._discarded[round_] = round_ended(name)
+                    self._discarded[round_] = f"{name} failed in this round"
                     break
             if before is not None and metronome is not None:
                 with trial.trial.state.laps("measure"):  # its own, since the budget pays for the time
@@ -578,8 +578,3 @@ class AlternatingBlock:
         return (
             Reason(code, f"{len(found)} of {rounds} rounds of the block were disturbed, {count} of them by {code}"),
         )
-
-
-def round_ended(arm: str) -> str:
-    """Why a round of an alternating block is left out: one of its servers did not reach its end."""
-    return f"{arm} failed in this round"

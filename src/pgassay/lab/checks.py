@@ -52,11 +52,6 @@ def code_of(detail: str, otherwise: str) -> str:
     return next((code for sign, code in _NAMED if sign.search(detail)), otherwise)
 
 
-def of_load(problems: Mapping[str, str]) -> dict[str, str]:
-    """A load's problems (code to detail) with the more precise code where the detail has one."""
-    return {code_of(detail, code): detail for code, detail in problems.items()}
-
-
 def of_drives(counters: Mapping[str, float | None]) -> dict[str, str]:
     """What an emulated drive did in the window when physical space ran short: it slowed writes down, or refused them.
 
@@ -92,10 +87,11 @@ def of_error(error: BenchError | OSError, settings: Mapping[str, str]) -> dict[s
 
 
 def of_window(problems: Mapping[str, str], log: str, counters: Mapping[str, float | None]) -> dict[str, str]:
-    """The treatment's failures in a window, code to detail: the load's own problems, then what the server's log says
-    (empty where nothing went wrong), then what the drives counted.
+    """The treatment's failures in a window, code to detail: the load's own problems (by the more precise code where the
+    detail has one), then what the server's log says (empty where nothing went wrong), then what the drives counted.
     """
-    return merged({**of_load(problems), **of_log(log)}, of_drives(counters))
+    own = {code_of(detail, code): detail for code, detail in problems.items()}
+    return merged({**own, **of_log(log)}, of_drives(counters))
 
 
 def merged(problems: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:

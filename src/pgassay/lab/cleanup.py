@@ -36,12 +36,12 @@ def end_killed(directory: Path, root: Root) -> list[str]:
     Servers go first, then their sessions with mounts, loop devices and daemons.
     """
     done = []
-    for leftover in ownership.leftovers([directory]):
-        ownership.end_leftover(leftover)
-        done.append(f"server of {leftover.directory.name}")
+    for cluster in ownership.leftovers(directory):
+        ownership.end_leftover(cluster)
+        done.append(f"server of {cluster.name}")
     session = Session(root)
     session.close(keep_snapshots=True)
-    return [*done, *session.repaired.removed]
+    return [*done, *session.removed]
 
 
 if __name__ == "__main__":

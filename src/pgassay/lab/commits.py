@@ -722,7 +722,6 @@ class Point:
     primary: Response
     contrasts: Mapping[str, Sequence[float]]
     blocks: int
-    titles: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -887,8 +886,7 @@ class Track:
             if all(each is not None for each in found):
                 contrasts[name] = [each for each in found if each is not None]
         kept = {name: values for name, values in contrasts.items() if name == primary.name or known[name].cost}
-        titles = {name: known[name].title for name in kept}
-        return Point(commit, parent, self.now(), self.machine(path), primary, kept, len(usable), titles)
+        return Point(commit, parent, self.now(), self.machine(path), primary, kept, len(usable))
 
 
 def _with_ending(path: Path, ending: str) -> Path:

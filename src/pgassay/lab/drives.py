@@ -8,7 +8,7 @@ warnings of a run and of its plan, and the record keeps them.
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -40,7 +40,6 @@ from pgassay.record.known import CounterProof, read_proofs, remember_proof
 from pgassay.study.drives import CLAIMED, Role
 from pgassay.study.drives import DATA as DATA_OPTION
 from pgassay.study.drives import WAL as WAL_OPTION
-from pgassay.study.model import Study
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
@@ -225,8 +224,8 @@ def _tidy(directory: Path) -> None:
         directory.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _unusable_place(directory, error) from error
-    for leftover in ownership.leftovers([directory]):
-        ownership.end_leftover(leftover)
+    for cluster in ownership.leftovers(directory):
+        ownership.end_leftover(cluster)
 
 
 def _makeable(directory: Path) -> None:
@@ -275,7 +274,9 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     """What is to be said of the study's real drives, by code; they are asked, and nothing is written."""
     study = resolved.study
     wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
-    claimed = claimed_drives(study) if not bench.options.servers else frozenset()
+    claims = () if bench.options.servers else study.claims
+    levels = [named for claim in claims for named in (claim.treatment, claim.against, *claim.than)]
+    claimed = {name for name in (DATA_OPTION, WAL_OPTION) if any(named.get(name) in CLAIMED for named in levels)}
     first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
     declared = any(each.place is not None and each.place.role for options in first for each in options.drives)
     if not (NEEDED.keys() & set(wanted) or claimed or declared):
@@ -300,7 +301,7 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)
 
 
-def roles(drives: Sequence[RealDrive], claimed: frozenset[str]) -> list[str]:
+def roles(drives: Sequence[RealDrive], claimed: Container[str]) -> list[str]:
     """Where what a drive is declared to be is not what its proof found, or a claim asks and nobody declared it.
 
     `claimed` are the options of those drives that claims speak of.
@@ -356,11 +357,6 @@ def contents(
             also = f"for {', '.join(of_contents)} also {' and '.join(held)}"
             found.append(f"{each.words} counts all that it holds, {also}: ratios come out nearer to 1")
     return found
-
-
-def claimed_drives(study: Study) -> frozenset[str]:
-    levels = (named for claim in study.claims for named in (claim.treatment, claim.against, *claim.than))
-    return frozenset(name for named in levels for name in (DATA_OPTION, WAL_OPTION) if named.get(name) in CLAIMED)
 
 
 def _end_killed(directory: Path) -> None:

@@ -192,8 +192,8 @@ def cached_shares(server: Server) -> dict[str, float | None]:
     """
     return {
         f"cached.{name}.{place}_share": share
-        for _, name, _ in server.query(_SIZES)
-        for place, share in zip(("page_cache", "buffers"), residency(server, name), strict=True)
+        for name, shares in residency(server, [name for _, name, _ in server.query(_SIZES)]).items()
+        for place, share in zip(("page_cache", "buffers"), shares, strict=True)
     }
 
 
@@ -262,7 +262,7 @@ def stored_wal(server: Server, directory: Path, codec: str) -> dict[str, float |
     """As `stored_relations`, for WAL as far as it was written; before a CHECKPOINT recycles what the window wrote."""
     ((current, offset),) = server.query("SELECT * FROM pg_walfile_name_offset(pg_current_wal_insert_lsn())")
     files = []
-    for file in cluster_files.take(directory).files:
+    for file in cluster_files.list_files(directory).files:
         if file.owner == "WAL":
             written = int(offset) if file.path.name == current else file.bytes
             files.append(replace(file, bytes=written // BLOCK_BYTES * BLOCK_BYTES))
@@ -276,7 +276,7 @@ def stored_relations(server: Server, directory: Path, codec: str) -> dict[str, f
     server.execute("CHECKPOINT")
     kind_of = {Path(str(path)).name: _OF_RELKIND[str(relkind)] for path, relkind in server.query(_RELATION_FILES)}
     files: dict[str, list[DataFile]] = {}
-    for file in cluster_files.take(directory).files:
+    for file in cluster_files.list_files(directory).files:
         if isinstance(file.owner, cluster_files.RelationFile) and "_" not in file.path.name and file.bytes:
             kind = kind_of.get(str(file.owner.filenode))
             if kind is not None:
@@ -299,13 +299,13 @@ def _stored(kinds: tuple[Kind, ...], codec: str) -> dict[str, float | None]:
     from pgassay._core import scan_blocks
     from pgassay.postgres import cluster_files
 
-    chunks = cluster_files.choose(there, SAMPLE_BYTES)
+    chunks = cluster_files.sample_chunks(there, SAMPLE_BYTES)
     rows = scan_blocks(
         chunks.paths, chunks.files, chunks.offsets, chunks.lengths, codecs=(codec,), granularities=(1,), threads=None
     )
     found: dict[str, float | None] = {}
     for number, kind in enumerate(there):
-        mine = rows[chunks.parts == number]
+        mine = rows[chunks.groups == number]
         read_bytes, stored_bytes = float(mine[:, _BLOCKS].sum()) * BLOCK_BYTES, float(mine[:, _SUMS].sum())
         found[f"{STORED}.{kind.name}_logical_bytes"] = float(kind.bytes)
         found[f"{STORED}.{kind.name}_read_bytes"] = read_bytes

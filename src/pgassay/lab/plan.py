@@ -165,7 +165,7 @@ class Plan:
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
-    ways = known_ways(resolved, mount)
+    ways = known_ways(resolved, mount, prepared.pairing)
     own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
     timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
@@ -254,14 +254,17 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     )
 
 
-def known_ways(resolved: ResolvedStudy, mount: Mount) -> tuple[MethodNoise, ...]:
-    """Each way of running a block's servers that was calibrated and may answer this study."""
+def known_ways(resolved: ResolvedStudy, mount: Mount, no_turns: str = "") -> tuple[MethodNoise, ...]:
+    """Each way of running a block's servers that was calibrated and may answer this study.
+
+    `no_turns` says why turns are not possible where that is known: asking once more may start programs.
+    """
     study, found = resolved.study, []
     alone = known_noise(resolved, mount)
     if alone is not None:
         noise = alone.found
         found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
-    if study.design.pairing != ALTERNATE and refusals(resolved):
+    if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
     rounds = rounds_of(window_s(study), study.design.slice_s)
     for way, each in known_turns(resolved, mount).items():

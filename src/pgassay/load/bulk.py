@@ -137,19 +137,11 @@ class Table:
     """False where several loads fill one table: it is then neither truncated nor frozen."""
 
 
-@dataclass(frozen=True)
-class DroppedIndexes:
-    """The statements that give one table its indexes back, in order."""
-
-    table: str
-    statements: tuple[str, ...]
-
-
-def drop_indexes(server: Server, tables: Iterable[str]) -> tuple[DroppedIndexes, ...]:
-    """Drop the tables' indexes and primary keys; returns what brings them back."""
-    found = []
+def drop_indexes(server: Server, tables: Iterable[str]) -> dict[str, list[str]]:
+    """Drop the tables' indexes and primary keys; returns for each the statements that bring them back, in order."""
+    found: dict[str, list[str]] = {}
     for table in tables:
-        statements = []
+        statements = found[table] = []
         for index, relation, definition, constraint in server.query(_INDEXES, (table,)):
             statements.append(definition)
             if constraint is None:
@@ -157,8 +149,7 @@ def drop_indexes(server: Server, tables: Iterable[str]) -> tuple[DroppedIndexes,
             else:
                 server.execute(f"ALTER TABLE {relation} DROP CONSTRAINT {constraint}")
                 statements.append(f"ALTER TABLE {relation} ADD CONSTRAINT {constraint} PRIMARY KEY USING INDEX {index}")
-        found.append(DroppedIndexes(table, tuple(statements)))
-    return tuple(found)
+    return found
 
 
 def copy_all(endpoint: Endpoint, tables: Sequence[Table]) -> None:

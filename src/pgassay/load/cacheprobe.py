@@ -334,6 +334,19 @@ _CACHESTAT = 451
 """The number of the system call, the same on every architecture (from Linux 6.5)."""
 
 
+_PATHS = """
+SELECT name, current_setting('data_directory') || '/' || pg_relation_filepath(name::regclass)
+  FROM unnest(%s::text[]) name
+"""
+_IN_BUFFERS = """
+SELECT name, count(bufferid) * current_setting('block_size')::float8 / nullif(pg_relation_size(name::regclass), 0)
+  FROM unnest(%s::text[]) name
+  LEFT JOIN pg_buffercache ON relfilenode = pg_relation_filenode(name::regclass) AND relforknumber = 0
+   AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
+ GROUP BY name
+"""
+
+
 class _Range(ctypes.Structure):
     _fields_ = [("offset", ctypes.c_uint64), ("length", ctypes.c_uint64)]
 
@@ -342,24 +355,18 @@ class _CacheStat(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("cached", "dirty", "writeback", "evicted", "recently_evicted")]
 
 
-def residency(server: Server, relation: str) -> tuple[float | None, float | None]:
-    """The shares (0 … 1) of a relation that are now in the page cache and in shared_buffers; None if not available."""
-    try:
-        ((directory, path, size),) = server.query(
-            "SELECT current_setting('data_directory'), pg_relation_filepath(%s), pg_relation_size(%s)",
-            [relation, relation],
-        )
-    except (QueryError, ValueError):
-        return None, None
-    in_page_cache, in_buffers = _in_page_cache(Path(directory) / path), None
-    with suppress(QueryError, ValueError):
-        ((in_buffers,),) = server.query(
-            "SELECT count(*) * current_setting('block_size')::float8 / nullif(%s, 0) FROM pg_buffercache"
-            " WHERE relfilenode = pg_relation_filenode(%s) AND relforknumber = 0"
-            " AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())",
-            [int(size), relation],
-        )
-    return in_page_cache, None if in_buffers is None else float(in_buffers)
+def residency(server: Server, relations: Sequence[str]) -> dict[str, tuple[float | None, float | None]]:
+    """The shares (0 … 1) of each relation that are now in the page cache and in shared_buffers; None if not available.
+
+    Each scan of pg_buffercache takes the longer the larger shared_buffers are: one for all relations.
+    """
+    in_page_cache: dict[str, float | None] = {}
+    in_buffers: dict[str, float | None] = {}
+    with suppress(QueryError):
+        for name, path in server.query(_PATHS, [[*relations]]):
+            in_page_cache[name] = _in_page_cache(Path(path))
+        in_buffers |= server.query(_IN_BUFFERS, [[*relations]])
+    return {name: (in_page_cache.get(name), in_buffers.get(name)) for name in relations}
 
 
 def _in_page_cache(path: Path) -> float | None:
@@ -541,11 +548,12 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
 
 
 def _shares(server: Server, moment: str) -> dict[str, float | None]:
-    found: dict[str, float | None] = {}
-    for name, relation in (("heap", TABLE), ("index", INDEX)):
-        places = f"{name}_page_cache_{moment}_share", f"{name}_buffers_{moment}_share"
-        found |= zip(places, residency(server, relation), strict=True)
-    return found
+    shares = zip(("heap", "index"), residency(server, (TABLE, INDEX)).values(), strict=True)
+    return {
+        f"{name}_{place}_{moment}_share": share
+        for name, found in shares
+        for place, share in zip(("page_cache", "buffers"), found, strict=True)
+    }
 
 
 def _sizes(server: Server) -> dict[str, float | None]:

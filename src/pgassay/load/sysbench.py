@@ -505,7 +505,7 @@ class SysbenchLoad(BaseLoad[SysbenchOptions]):
         ]
         bulk.copy_all(server.endpoint, tables)
         after = "SELECT setval('{0}_id_seq', {1})", "VACUUM (ANALYZE) {0}"
-        works = [[*each.statements, *(sql.format(each.table, options.rows) for sql in after)] for each in dropped]
+        works = [[*again, *(sql.format(table, options.rows) for sql in after)] for table, again in dropped.items()]
         bulk.run_all(server.endpoint, works)
 
     def run(self, server: Server, folder: Path, seed: int) -> LoadResult:

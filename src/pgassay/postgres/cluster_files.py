@@ -60,7 +60,7 @@ class Inventory:
     files: tuple[DataFile, ...]
 
 
-def take(directory: Path) -> Inventory:
+def list_files(directory: Path) -> Inventory:
     """Walk the cluster in `directory`, its tablespaces and its WAL; raises `ClusterError` if that is no cluster."""
     try:
         major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
@@ -345,10 +345,10 @@ def _server_elsewhere(directory: Path) -> ClusterError:
 SAMPLED_CHUNK_BYTES = 64 << 10
 WHOLE_CHUNK_BYTES = 1 << 20
 LEAST_BYTES = 1 << 20
-"""Of each part, so that a small table's figure is its own."""
+"""Of each group, so that a small table's figure is its own."""
 
 
-class Part(Protocol):
+class FileGroup(Protocol):
     """Files that are sampled as one: a relation, the WAL."""
 
     @property
@@ -362,28 +362,28 @@ class Part(Protocol):
 
 @dataclass(frozen=True)
 class Chunks:
-    """Parallel arrays: which part, which file of `paths`, where, how long."""
+    """Parallel arrays: which group, which file of `paths`, where, how long."""
 
     paths: list[Path]
-    parts: NDArray[np.uint32]
+    groups: NDArray[np.uint32]
     files: NDArray[np.uint32]
     offsets: NDArray[np.uint64]
     lengths: NDArray[np.uint32]
 
 
-def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
-    """Chunks of all parts, about `sample_bytes` together, None for everything."""
-    total = sum(part.bytes for part in parts)
+def sample_chunks(groups: Sequence[FileGroup], sample_bytes: int | None) -> Chunks:
+    """Chunks of all groups, about `sample_bytes` together, None for everything."""
+    total = sum(group.bytes for group in groups)
     share = 1.0 if sample_bytes is None or sample_bytes >= total else sample_bytes / total
     random = np.random.default_rng(0)
     paths: list[Path] = []
     columns: list[list[NDArray[np.uint64]]] = [[], [], [], []]
-    for number, part in enumerate(parts):
-        read_bytes = max(part.bytes * share, min(LEAST_BYTES, part.bytes))
-        chunk_bytes = WHOLE_CHUNK_BYTES if read_bytes >= part.bytes else SAMPLED_CHUNK_BYTES
-        files, offsets, lengths = _all_chunks(part, len(paths), chunk_bytes)
-        paths += [file.path for file in part.files]
-        if read_bytes < part.bytes:
+    for number, group in enumerate(groups):
+        read_bytes = max(group.bytes * share, min(LEAST_BYTES, group.bytes))
+        chunk_bytes = WHOLE_CHUNK_BYTES if read_bytes >= group.bytes else SAMPLED_CHUNK_BYTES
+        files, offsets, lengths = _all_chunks(group, len(paths), chunk_bytes)
+        paths += [file.path for file in group.files]
+        if read_bytes < group.bytes:
             stretches = max(1, min(int(read_bytes / chunk_bytes), len(files)))
             edges = np.linspace(0, len(files), stretches + 1).astype(np.int64)
             kept = random.integers(edges[:-1], edges[1:])
@@ -396,9 +396,9 @@ def choose(parts: Sequence[Part], sample_bytes: int | None) -> Chunks:
     )
 
 
-def _all_chunks(part: Part, first_file: int, chunk_bytes: int) -> tuple[NDArray[np.int64], ...]:
-    counts = [-(-file.bytes // chunk_bytes) for file in part.files]
+def _all_chunks(group: FileGroup, first_file: int, chunk_bytes: int) -> tuple[NDArray[np.int64], ...]:
+    counts = [-(-file.bytes // chunk_bytes) for file in group.files]
     files = np.repeat(np.arange(len(counts)), counts)
     starts = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
-    sizes = np.array([file.bytes for file in part.files], dtype=np.int64)[files]
+    sizes = np.array([file.bytes for file in group.files], dtype=np.int64)[files]
     return files + first_file, starts, np.minimum(chunk_bytes, sizes - starts)

@@ -22,15 +22,18 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pgassay import copying, scratch
 from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.interfaces.errors import ClusterError
-from pgassay.interfaces.places import Account, Version
 from pgassay.interfaces.running import Runner
 from pgassay.postgres import ownership, processes, settings
 from pgassay.postgres.complaints import complaint
+
+if TYPE_CHECKING:
+    from pgassay.postgres.installation import LocalInstallation
 
 SHUT_DOWN = ("shut down", "shut down in recovery")
 """States of a cluster whose files are whole by themselves."""
@@ -286,15 +289,7 @@ those of the captured database are in the study."""
 _TABLESPACE_MADE = re.compile(r"rmgr: Tablespace\b.*\bCREATE\b")
 
 
-@dataclass(frozen=True)
-class Programs:
-    bindir: Path
-    version: Version
-    runner: Runner
-    account: Account
-
-
-def adopt(programs: Programs, source: Path, directory: Path, database: str) -> Control:
+def adopt(programs: "LocalInstallation", source: Path, directory: Path, database: str) -> Control:
     """Fill the empty `directory` from the copy `source`, which is only read; raises `ClusterError`.
 
     The caller marks it. What is returned was true of the copy.
@@ -343,7 +338,7 @@ def adopt(programs: Programs, source: Path, directory: Path, database: str) -> C
     return found
 
 
-def examine(programs: Programs, source: Path, *, links: bool = False) -> Control:
+def examine(programs: "LocalInstallation", source: Path, *, links: bool = False) -> Control:
     """The copy's control file, once it is known that these programs can serve it, and that all of it can be copied.
 
     `links` of its WAL and tablespaces are for the caller to follow; a server of ours would write through them. Raises
@@ -387,7 +382,7 @@ def _skipped(source: Directory) -> frozenset[str]:
     return _LEFT_OUT | needless(source)
 
 
-def _require_no_new_tablespace(programs: Programs, directory: Path) -> None:
+def _require_no_new_tablespace(programs: "LocalInstallation", directory: Path) -> None:
     """Raise `ClusterError` where recovery would make a tablespace at the source's path, which may be its own files."""
     program = programs.bindir / "pg_waldump"
     label = (directory / LABEL).read_text(encoding="utf-8", errors="replace")

@@ -58,8 +58,7 @@ class LocalInstallation:
             if others:
                 raise fixed_by_copy(f"init.{others[0]}")
             database = options.get(COPY_DATABASE, copied.DATABASE)
-            programs = copied.Programs(self.bindir, self.version, self.runner, self.account)
-            found = copied.adopt(programs, Path(options[COPY_OF]), directory, database)
+            found = copied.adopt(self, Path(options[COPY_OF]), directory, database)
             ownership.mark(
                 directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=copied.ROLE
             )

@@ -14,7 +14,7 @@ the socket's directory alone: root works in the one above it.
 import json
 import os
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -201,37 +201,24 @@ DEPTH = 7
 _END_S = 10.0
 
 
-@dataclass(frozen=True)
-class Leftover:
-    """A cluster of ours whose owner is gone, and the processes that still serve it."""
-
-    directory: Path
-    pids: tuple[int, ...]
+def leftovers(place: Path) -> list[Path]:
+    """Every cluster of ours below `place` whose owner is gone and that is still served."""
+    return [each for each in _clusters(place, DEPTH) if abandoned(each) and processes.serving(each)]
 
 
-def leftovers(places: Sequence[Path]) -> list[Leftover]:
-    """Every abandoned cluster below `places` that is still served."""
-    found = []
-    for place in places:
-        for cluster in _clusters(place, DEPTH):
-            if abandoned(cluster) and (pids := processes.serving(cluster)):
-                found.append(Leftover(cluster, tuple(pids)))
-    return found
-
-
-def end_leftover(leftover: Leftover) -> None:
+def end_leftover(cluster: Path) -> None:
     """Stop what serves an abandoned cluster of ours; its files stay for the drive to discard.
 
     The keeper of the killed lab may be at it too, and may have removed them meanwhile.
     """
     try:
-        require_mark(leftover.directory)
+        require_mark(cluster)
     except ClusterError:
-        if leftover.directory.exists():
+        if cluster.exists():
             raise
         return
-    processes.end(leftover.directory, _END_S)
-    release(leftover.directory)
+    processes.end(cluster, _END_S)
+    release(cluster)
 
 
 def _clusters(place: Path, depth: int) -> Iterator[Path]:

@@ -42,11 +42,10 @@ class Staging:
 
 @dataclass(frozen=True)
 class TrialNames:
-    """The entries of `trials/`: numbers of committed trials in order, and names of staging and other directories."""
+    """The entries of `trials/`: numbers of committed trials in order, names of staging and of unknown directories."""
 
     committed: tuple[int, ...]
     staging: tuple[str, ...]
-    abandoned: tuple[str, ...]
     foreign: tuple[str, ...]
 
 
@@ -59,9 +58,9 @@ def scan(disk: Disk, run: Path) -> TrialNames:
     names = disk.list(run / DIRECTORY)
     committed = tuple(int(name) for name in names if _COMMITTED.fullmatch(name))
     staging = tuple(name for name in names if _STAGING.fullmatch(name))
-    abandoned = tuple(name for name in names if name.startswith(".abandoned-"))
-    known = {f"{number:06d}" for number in committed} | {*staging, *abandoned}
-    return TrialNames(committed, staging, abandoned, tuple(name for name in names if name not in known))
+    known = {f"{number:06d}" for number in committed} | {*staging}
+    foreign = tuple(name for name in names if name not in known and not name.startswith(".abandoned-"))
+    return TrialNames(committed, staging, foreign)
 
 
 def begin(disk: Disk, run: Path, number: int) -> Staging:

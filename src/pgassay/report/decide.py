@@ -77,7 +77,7 @@ def _objection(findings: "Findings", response: Response, place: Place) -> str:
 
 def counted(findings: "Findings", judgement: Judgement) -> bool:
     """Does it count? The baseline's own do not, where something is compared with it."""
-    return len(findings.study.treatments) < 2 or judgement.place.treatment != findings.baseline
+    return len(findings.study.treatments) < 2 or judgement.found.place.treatment != findings.baseline
 
 
 def holds(findings: "Findings") -> bool:
@@ -89,7 +89,7 @@ def holds(findings: "Findings") -> bool:
 def standings(findings: "Findings") -> Sequence[Standing]:
     """What became of the thresholds with each treatment, in all of its places; of a curve at each of its points."""
     mine = (each for each in findings.once(judgements) if counted(findings, each))
-    groups = grouped(mine, lambda each: each.place.treatment or each.place.name)
+    groups = grouped(mine, lambda each: each.found.place.treatment or each.found.place.name)
     found = []
     for name, group in groups.items():
         by_text: dict[str, set[Outcome]] = {}
@@ -108,7 +108,7 @@ def blocks(findings: "Findings") -> Iterator[Block]:
         return
     rows = []
     for each in found:
-        name = each.place.name or "the load"
+        name = each.found.place.name or "the load"
         place = name if counted(findings, each) else f"{name} (baseline, does not count)"
         rows.append((each.limit.text, place, here(each), Cell(each.outcome.value, each.why, badge=True)))
     yield Table(("threshold", "treatment", "here", "outcome"), rows, "Thresholds", texts=True)
@@ -119,7 +119,7 @@ def here(judgement: Judgement) -> str:
     response = judgement.limit.response
     if not judgement.bounded:
         return formatting.MISSING
-    ends = (judgement.estimate, judgement.low, judgement.high)
+    ends = (judgement.found.estimate, judgement.found.low, judgement.found.high)
     if judgement.limit.change:
         return formatting.interval(*ends, response.scale, response)
     return formatting.value_interval(*ends, response)
@@ -137,9 +137,9 @@ def basis(findings: "Findings") -> Iterator[str]:
     )
     values = [each for each in found if not each.limit.change]
     if values:
-        together = values[0].comparisons
+        together = values[0].found.comparisons
         text += (
-            f"; values are means over the blocks, with {per_cent(values[0].level)} intervals"
+            f"; values are means over the blocks, with {per_cent(values[0].found.level)} intervals"
             f"{f' for all {together} of them together' if together > 1 else ''}"
         )
     if len(values) < len(found):
@@ -157,16 +157,16 @@ def plain(findings: "Findings") -> list[Mapping[str, object]]:
             "relation": each.limit.relation.value,
             "threshold": each.limit.value,
             "unit": each.limit.response.scale.value if each.limit.change else each.limit.response.unit,
-            **each.place._asdict(),
+            **each.found.place._asdict(),
             "counts": counted(findings, each),
             "outcome": each.outcome.value,
-            "blocks": each.blocks,
-            "estimate": each.estimate,
-            "low": each.low if each.bounded else None,
-            "high": each.high if each.bounded else None,
-            "level": each.level,
-            "comparisons": each.comparisons,
-            "method": each.method,
+            "blocks": each.found.blocks,
+            "estimate": each.found.estimate,
+            "low": each.found.low if each.bounded else None,
+            "high": each.found.high if each.bounded else None,
+            "level": each.found.level,
+            "comparisons": each.found.comparisons,
+            "method": each.found.method,
             "why": each.why,
         }
         for each in findings.once(judgements)
@@ -189,7 +189,7 @@ def junit(findings: "Findings") -> bytes:
         whole, "testsuite", {"name": visible(name), "timestamp": visible(started), "time": seconds, **counts}
     )
     for each in judged:
-        where, measured = each.place.name or "the load", here(each)
+        where, measured = each.found.place.name or "the load", here(each)
         names = {"classname": visible(f"{name}.{where}"), "name": visible(each.limit.text)}
         case = ElementTree.SubElement(suite, "testcase", names)
         if each.outcome is not Outcome.PASS:

@@ -36,9 +36,9 @@ def mount_over(path: Path) -> MountEntry | None:
     return holding(path, mounts())
 
 
-def loops(sys: Path = Path("/sys/block")) -> Iterator[tuple[Path, Path]]:
+def loops() -> Iterator[tuple[Path, Path]]:
     """Every loop device in use, with the file behind it."""
-    for folder in sorted(sys.glob("loop*")):
+    for folder in sorted(Path("/sys/block").glob("loop*")):
         try:
             name = (folder / "loop" / "backing_file").read_text(encoding="utf-8").rstrip("\n")
         except OSError:

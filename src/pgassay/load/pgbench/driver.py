@@ -156,10 +156,12 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
                 "SELECT name, setting FROM pg_settings WHERE name = ANY (%s) AND source <> 'default'",
                 [[*_SCANS.values()]],
             )
-            off = {name for name, setting in named if setting == "off" and len(named) > 1}
+            off = {name for name, setting in named if setting == "off"}
+            if not off or len(named) < 2:
+                return {}
             plans = [
                 plan
-                for script in (own if off else ())
+                for script in own
                 for statement in queries(untrusted.any_text(script.path)) or ()
                 for plan in _nodes(_explained(server, statement))
             ]

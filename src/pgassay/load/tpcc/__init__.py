@@ -264,7 +264,7 @@ class TpccTables(BaseLoad[Own]):
             for number in range(1, self.options.warehouses + 1)
         ]
         bulk.copy_all(server.endpoint, [bulk.Table(names["item"], (), item), *tables])
-        bulk.run_all(server.endpoint, [[*each.statements, f"VACUUM (ANALYZE) {each.table}"] for each in dropped])
+        bulk.run_all(server.endpoint, [[*again, f"VACUUM (ANALYZE) {table}"] for table, again in dropped.items()])
 
     def verify(self, server: Server) -> Mapping[str, str]:
         """The consistency conditions 1 to 4: `inconsistent` names those that do not hold, `not_verified` says why

@@ -22,7 +22,7 @@ def cluster(tmp_path: Path) -> Path:
 
 
 def owners(cluster: Path) -> dict[str, RelationFile | str]:
-    return {str(file.path.relative_to(cluster)): file.owner for file in cluster_files.take(cluster).files}
+    return {str(file.path.relative_to(cluster)): file.owner for file in cluster_files.list_files(cluster).files}
 
 
 def test_forks_and_segments_belong_to_their_relation(cluster: Path) -> None:
@@ -69,20 +69,20 @@ def test_another_directory_is_refused(cluster: Path, missing: str) -> None:
     else:
         (cluster / missing).unlink()
     with pytest.raises(ClusterError, match="is not the data directory of a PostgreSQL cluster"):
-        cluster_files.take(where)
+        cluster_files.list_files(where)
     (cluster / "PG_VERSION").write_bytes(b"\xff\xfe junk")
     with pytest.raises(ClusterError):
-        cluster_files.take(cluster)
+        cluster_files.list_files(cluster)
 
 
 def test_damaged_catalogues_leave_numbers(cluster: Path) -> None:
     (cluster / "base/5/1259").write_bytes(b"\xff" * 8192)
     (cluster / "base/5/16384").write_bytes(b"x" * 100)
-    assert cluster_files.names_from_files(cluster_files.take(cluster)) == {}
+    assert cluster_files.names_from_files(cluster_files.list_files(cluster)) == {}
     pairs = struct.pack("=iIII", 0x592717, 1, 1259, 1259)
     (cluster / "base/5/pg_filenode.map").write_bytes(pairs)
     for content in (b"\xff" * 8192, bytes(8192), bytes(18) + b"\x04\x20" + b"\x77" * 8172, b"short"):
         (cluster / "base/5/1259").write_bytes(content)
-        cluster_files.names_from_files(cluster_files.take(cluster))
+        cluster_files.names_from_files(cluster_files.list_files(cluster))
     (cluster / "base/5/pg_filenode.map").write_bytes(pairs[:10])
-    assert cluster_files.names_from_files(cluster_files.take(cluster)) == {}
+    assert cluster_files.names_from_files(cluster_files.list_files(cluster)) == {}
