@@ -135,9 +135,10 @@ def with_likeness(
 ) -> Document:
     """The model's `document` as it will be run, with what it keeps of its original in its `[model]`."""
     request = found.request
-    before = _numbers(found.original, catalogue, Machine(request.cores, request.memory_bytes))
     whole = {**document, RESULT: to_table(found.model)}  # by which its arms know of their processes
-    after = _numbers(parse(name, whole, catalogue), catalogue, machine)
+    study = parse(name, whole, catalogue)
+    before = _numbers(found.original, catalogue, Machine(request.cores, request.memory_bytes))
+    after = _numbers(study, catalogue, machine)
     likeness = tuple(_alike(each, before.get(each), after.get(each)) for each in after)
     return {**document, RESULT: to_table(replace(found.model, likeness=likeness))}
 
