@@ -123,11 +123,10 @@ def _files(study: "Study", origin: Path | None) -> list[Path]:
     """The user's files that the command names, and those that its study does."""
     from pgassay.lab.arms import bind
     from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.named_files import paths_of
 
     catalogue = every_factor()
     bounds = (bound for arm in study.arms for bound in bind(study, arm, catalogue))
-    named = {path for each in bounds for path in paths_of(each.factor, each.name, each.level)}
+    named = {path for each in bounds for path in each.paths}
     found = sorted(named | ({origin.absolute()} if origin else set()))
     for path in found:
         if not path.is_file() or not re.fullmatch(r"[-._a-zA-Z0-9]+", path.name):

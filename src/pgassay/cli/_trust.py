@@ -72,16 +72,13 @@ def of_study(study: "Study", files: "UserFiles", known: "FactorCatalogue | None"
     """
     from pgassay.lab.arms import bind
     from pgassay.lab.catalogue import every_factor
-    from pgassay.lab.named_files import paths_of
     from pgassay.load import drivers
 
     catalogue, listed = known or every_factor(), set[str]()
     for arm in study.arms:
         for bound in bind(study, arm, catalogue):
             name, text = bound.name, bound.level.typed
-            lines = [
-                f"{name}: {path}{_beginning(files.here(path))}" for path in paths_of(bound.factor, name, bound.level)
-            ]
+            lines = [f"{name}: {path}{_beginning(files.here(path))}" for path in bound.paths]
             if not lines and (name.startswith(_TEXTS) or name.lower().endswith(_SETTINGS)):
                 lines = [f"{name}: {_printable(text)}"]
             owner = drivers.find(text).options if name == _DRIVER else type(bound.factor)

@@ -87,12 +87,12 @@ def _files(
     A capsule may come from anybody: what it lacks is not looked for on this machine, unless the user says where.
     """
     from pgassay.interfaces.places import UserFiles
-    from pgassay.lab.named_files import bounds_of, files_of, paths_of
+    from pgassay.lab.named_files import bounds_of, files_of
 
     found, given = dict(places or {}), dict(_given(text) for text in arguments.file)
     kept = {} if places is not None else {each.path: each.sources[0] for each in files_of(original)}
     bounds = bounds_of(original.header.study, document)
-    named = [(each.name, path) for each in bounds for path in paths_of(each.factor, each.name, each.level)]
+    named = [(each.name, path) for each in bounds for path in each.paths]
     used = set()
     for number, (factor, path) in enumerate(named, start=1):
         name = next((each for each in (str(path), factor) if each in given), None)

@@ -251,13 +251,13 @@ def run_document(
             warn(text)
         if written.left_out:
             warn(host_factors_left_out(written.left_out))
-        if arguments.dry_run:
+        if arguments.dry_run or not silent(arguments):
             planned = plan(prepared, written.seed)
-            print_plan(planned, as_json=arguments.json)
-            return FOUND if planned.missing else SUCCESS
-        if not silent(arguments):
-            written_over = replace(plan(prepared, written.seed), overwritings=())  # they are printed meanwhile
-            print_plan(written_over, as_json=False, stream=sys.stderr)
+            if arguments.dry_run:
+                print_plan(planned, as_json=arguments.json)
+                return FOUND if planned.missing else SUCCESS
+            # Devices are printed while they are written over.
+            print_plan(replace(planned, overwritings=()), as_json=False, stream=sys.stderr)
         if written.study.design.reboots:
             warn("its authors rebooted after each block, and this run does not")
         with ExitStack() as stack:

@@ -40,7 +40,7 @@ from pgassay.interfaces.places import UserFiles
 from pgassay.interfaces.probe import Sample
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
-from pgassay.lab.named_files import bounds_of, paths_of
+from pgassay.lab.named_files import bounds_of
 from pgassay.lab.run import committed, journalled
 from pgassay.lab.runner import RunLoop, Watcher, Work, play, trial_seed, try_to_prepare
 from pgassay.lab.trial_state import Assignment, HostState
@@ -76,7 +76,7 @@ def read_files(name: str, document: str, known: Mapping[str, str] | None = None)
     contents: dict[str, bytes] = {}
     recorded = documents.read(name, document)
     for bound in bounds_of(name, recorded):
-        for path in () if bound.name.startswith(DRIVES) else paths_of(bound.factor, bound.name, bound.level):
+        for path in () if bound.name.startswith(DRIVES) else bound.paths:
             text = str(path)
             if text in contents or text in refused:
                 continue

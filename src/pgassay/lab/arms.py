@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 from pgassay import copying
 from pgassay.drive.options import DriveOptions
@@ -51,6 +52,18 @@ class Bound:
     name: str
     level: Level
     factor: Factor
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The files of the user's that the level names."""
+        found: list[Path] = []
+
+        def noted(path: Path) -> Path:
+            found.append(path)
+            return path
+
+        self.factor.map_paths(self.name, self.level, noted)
+        return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)

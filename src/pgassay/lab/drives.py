@@ -122,8 +122,7 @@ def real_drives(options: DriveOptions, device: str, directory: Path, smart: Beli
             continue
         named = device
         if owner == WAL:
-            place = existing_ancestor(drive.path or directory)
-            named = str(drive.device or mount_of(place).device)
+            named = str(drive.device or mount_of(drive.path or directory).device)
         counters = smart.of(named) if drive.kind.real else None
         found.append(RealDrive(owner, drive, named, counters))
     return tuple(found)
@@ -282,7 +281,7 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     if not (NEEDED.keys() & set(wanted) or claimed or declared):
         return ()
     smart, elsewhere = bench.counting(), bench.options.snapshots_in
-    keeper = None if elsewhere is None else smart.of(mount_of(existing_ancestor(elsewhere)).device)
+    keeper = None if elsewhere is None else smart.of(mount_of(elsewhere).device)
 
     def keeps(drive: RealDrive) -> bool:
         return elsewhere is None or drive.counters is keeper
@@ -348,7 +347,7 @@ def contents(
             options: Sequence[str] = each.asked.filesystem.mount_options
         else:
             of_wal = each.owner == WAL
-            own = mount_of(existing_ancestor(each.asked.path or directory)) if of_wal else mount
+            own = mount_of(each.asked.path or directory) if of_wal else mount
             trimmed, trim, options = False, "a mount with discard", own.options.split(",")
         held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if keeps(each) else []
         if not trimmed and not any(option.partition("=")[0] == "discard" for option in options):

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.factor import Factor
 from pgassay.lab.arms import Bound, bind
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.load.pgbench.options import parse_scripts
@@ -23,17 +22,6 @@ from pgassay.study.parsing import parse_recorded
 
 _SCRIPT = "load.script"
 _VARIED = ("factors", "conditions", "covariates")
-
-
-def paths_of(factor: Factor, name: str, level: Level) -> tuple[Path, ...]:
-    found: list[Path] = []
-
-    def noted(path: Path) -> Path:
-        found.append(path)
-        return path
-
-    factor.map_paths(name, level, noted)
-    return tuple(found)
 
 
 def bounds_of(name: str, document: documents.Document) -> tuple[Bound, ...]:
@@ -115,7 +103,7 @@ def files_of(run: Run) -> tuple[NamedFile, ...]:
     found: dict[Path, NamedFile] = {}
     for name, level in dict.fromkeys(levels):
         factor = catalogue.find(name)
-        for path in () if factor is None else paths_of(factor, name, level):
+        for path in () if factor is None else Bound(name, level, factor).paths:
             if path not in found:
                 holds_rows = factor is not None and factor.holds_rows
                 found[path] = NamedFile(name, path, kept.get(path, (path,)), holds_rows)

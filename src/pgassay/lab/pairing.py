@@ -5,7 +5,7 @@ block fit into memory together with their data: else they would compete for the 
 of it would win (docs/record.md, "Servers in turns").
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pgassay.design.schedule import cells
@@ -151,15 +151,3 @@ def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
             buffers = parse_memory(typed)
         needed += buffers + process_bytes(arm.setup.load) + arm.data_bytes
     return needed
-
-
-def most_at_once(arms: Iterable[ResolvedArm]) -> int:
-    """How many of these servers live at once where they take turns."""
-    return max(len(each) for each in cells([arm.arm for arm in arms]))
-
-
-def room_bytes(arms: Iterable[ResolvedArm], wal_bytes: int) -> int:
-    """The room on the drive for the clones that are there at once, with their WAL."""
-    by_name = {arm.arm.name: arm for arm in arms}
-    found = cells([arm.arm for arm in by_name.values()])
-    return max(sum(by_name[arm.name].clone_bytes + wal_bytes for arm in each) for each in found)

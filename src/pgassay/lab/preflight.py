@@ -10,17 +10,18 @@ others, or has too little room, must not be found after them. So every arm is lo
 (`foresee`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from pgassay.design.schedule import cells
 from pgassay.drive.options import WAL_KEPT_BYTES
 from pgassay.errors import PgassayError, UsageError, did_you_mean
 from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.places import Mount
 from pgassay.interfaces.store import DATABASES, DriveOutline
 from pgassay.lab import counted, host_stage, measurements, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve
-from pgassay.lab.pairing import most_at_once, resolve_pairing, room_bytes
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve, wal_least_bytes
+from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.places import STAND_IN
 from pgassay.lab.settings import check_block_counts, require_connections
 from pgassay.probe.registry import every_probe
@@ -140,8 +141,11 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     apart: dict[object, list[ResolvedArm]] = {}
     for arm in resolved.arms:
         apart.setdefault(arm.drive.mount().identity if _beside(arm.drive) else id(arm.drive), []).append(arm)
-    rooms: dict[object, Room] = {place: _room(resolved, arms) for place, arms in apart.items()}
-    for where, more in (*_of_wal(resolved).items(), *_elsewhere(resolved).items()):
+    alternates = resolved.study.design.pairing == ALTERNATE
+    least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
+    rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
+    of_wal = _of_wal(resolved.arms, least_bytes, alternates)
+    for where, more in (*of_wal.items(), *_elsewhere(resolved.arms).items()):
         here = rooms.get(where, Room(more.mount, 0, 0))
         rooms[where] = Room(
             here.mount,
@@ -152,17 +156,16 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     return tuple(rooms.values())
 
 
-def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
+def _of_wal(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> dict[object, Room]:
     """What the WAL needs that lies on a real drive of its own, with what of it is kept there in snapshots.
 
     An image or an emulated drive has the size that the study gives it.
     """
     apart: dict[object, list[tuple[ResolvedArm, DriveOutline]]] = {}
-    for arm in resolved.arms:
+    for arm in arms:
         wal = arm.drive.wal()
         if wal is not None and _beside(wal):
             apart.setdefault(wal.mount().identity, []).append((arm, wal))
-    alternates = resolved.study.design.pairing == ALTERNATE
     rooms: dict[object, Room] = {}
     for place, found in apart.items():
         missing = {
@@ -170,21 +173,20 @@ def _of_wal(resolved: ResolvedStudy) -> dict[object, Room]:
             for arm, wal in found
             if wal.snapshot_mount() is None and not arm.drive.has_snapshot(arm.snapshot_key)
         }
-        clones = most_at_once(arm for arm, _ in found) if alternates else 1
-        least_bytes = max(resolved.needs(arm.setup.drive).wal_least_bytes for arm, _ in found)
+        clones = max(map(len, cells([arm.arm for arm, _ in found]))) if alternates else 1
         beyond_bytes = clones * (max(arm.wal_room_bytes for arm, _ in found) - WAL_BYTES)
         needed_bytes = clones * least_bytes + len(missing) * WAL_KEPT_BYTES
         rooms[place] = Room(found[0][1].mount(), needed_bytes + beyond_bytes, 0, beyond_bytes)
     return rooms
 
 
-def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:
+def _elsewhere(arms: Iterable[ResolvedArm]) -> dict[object, Room]:
     """What the snapshots need that are kept in a place of their own, by file system, also those of a WAL that lies
     apart from its data; each is there once, and data with their WAL are one.
     """
     mounts: dict[object, Mount] = {}
     sizes: dict[object, dict[tuple[str, str], int]] = {}
-    for arm in resolved.arms:
+    for arm in arms:
         key, wal = arm.snapshot_key, arm.drive.wal()
         there = arm.drive.has_snapshot(key)
         wals = None if wal is None else wal.snapshot_mount()
@@ -201,7 +203,7 @@ def _elsewhere(resolved: ResolvedStudy) -> dict[object, Room]:
     }
 
 
-def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
+def _room(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> Room:
     """Of arms that share a drive.
 
     One clone is there at a time, the largest, or those of servers that take turns; by reference a clone takes what its
@@ -217,16 +219,19 @@ def _room(resolved: ResolvedStudy, arms: Sequence[ResolvedArm]) -> Room:
         if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     first = arms[0]
-    wal_bytes, beyond_bytes = resolved.needs(first.setup.drive).wal_least_bytes, 0
+    wal_bytes, beyond_bytes = least_bytes, 0
     if _beside(first.drive):
         wal_bytes, beyond_bytes = WAL_BYTES, max(arm.wal_room_bytes for arm in arms) - WAL_BYTES
     if all(arm.setup.drive.wal is not None for arm in arms):
         wal_bytes, beyond_bytes = 0, 0  # it lies on a drive of its own
-    alternates = resolved.study.design.pairing == ALTERNATE
-    clones = room_bytes(arms, wal_bytes) if alternates else max(sizes.values()) + wal_bytes
-    beyond_bytes *= most_at_once(arms) if alternates else 1
+    clones_bytes = max(sizes.values()) + wal_bytes
+    if alternates:
+        by_name = {arm.arm.name: arm for arm in arms}
+        at_once = cells([arm.arm for arm in arms])
+        clones_bytes = max(sum(by_name[arm.name].clone_bytes + wal_bytes for arm in each) for each in at_once)
+        beyond_bytes *= max(map(len, at_once))
     snapshots = len(sizes) if first.drive.snapshot_mount() is None else 0
-    return Room(first.drive.mount(), missing + clones + beyond_bytes, snapshots, beyond_bytes)
+    return Room(first.drive.mount(), missing + clones_bytes + beyond_bytes, snapshots, beyond_bytes)
 
 
 def _beside(drive: DriveOutline) -> bool:

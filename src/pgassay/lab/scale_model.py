@@ -82,7 +82,7 @@ class Machine:
 @dataclass(frozen=True)
 class Modelled:
     document: Document
-    original: Document
+    original: Study
     request: Request
     model: ScaleModel
 
@@ -93,42 +93,29 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     if not request.wanted:
         return None
     whole = _written_out(document, parse(name, document, catalogue), catalogue, request)
-    by = request.by or _fitting(parse(name, whole, catalogue), catalogue, request.to_bytes or 0)
+    original = parse(name, whole, catalogue)
+    by = request.by or _fitting(original, catalogue, request.to_bytes or 0)
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
-    small, fewer_connections = _with_fewer_connections(name, small, catalogue)
-    resized = [
-        replace(each, note="; ".join(filter(None, (each.note, CHOSEN))))
-        if each.factor == MEMORY and "memory" in request.ours  # the original's is not its authors'
-        else each
+    study = parse(name, small, catalogue)
+    loads = [setup_of(study, arm, catalogue).load for arm in study.arms]
+    small, fewer_connections = _with_fewer_connections(small, max(each.connections for each in loads))
+    # Of memory also what the server's processes take on top of it, the least and the most of all arms.
+    taken = [process_bytes(each) for each in loads]
+    sizes = " to ".join(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken))))
+    notes = [CHOSEN] if "memory" in request.ours else []  # the original's is not its authors'
+    notes += [f"with {sizes} more for the server's processes, which do not shrink"]
+    resized = (
+        replace(each, note="; ".join(filter(None, (each.note, *notes)))) if each.factor == MEMORY else each
         for each in model.resized
-    ]
-    resized = _with_processes_noted(name, small, catalogue, resized)
+    )
     return Modelled(
-        small, whole, request, replace(model, resized=(*resized, *fewer_connections), processes_beside=True)
+        small, original, request, replace(model, resized=(*resized, *fewer_connections), processes_beside=True)
     )
 
 
-def _with_processes_noted(
-    name: str, document: Document, catalogue: FactorCatalogue, resized: list[Resized]
-) -> list[Resized]:
-    """The sizes, and with `host.memory` what a server's processes take on top of it: least and most of all arms."""
-    if all(each.factor != MEMORY for each in resized):
-        return resized
-    study = parse(name, document, catalogue)
-    taken = [process_bytes(setup_of(study, arm, catalogue).load) for arm in study.arms]
-    sizes = " to ".join(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken))))
-    said = f"with {sizes} more for the server's processes, which do not shrink"
-    return [
-        replace(each, note="; ".join(filter(None, (each.note, said)))) if each.factor == MEMORY else each
-        for each in resized
-    ]
-
-
-def _with_fewer_connections(
-    name: str, document: Document, catalogue: FactorCatalogue
-) -> tuple[Document, tuple[Resized, ...]]:
-    """The document with room for no more connections than its arms open, and a reserve.
+def _with_fewer_connections(document: Document, opened: int) -> tuple[Document, tuple[Resized, ...]]:
+    """The document with room for no more connections than so many that its arms open at most, and a reserve.
 
     Shared memory for each connection (locks above all) does not shrink with the data: 1000 of them take 25 MB, as much
     as all of a small model's shared_buffers, and the kernel ends a server that its memory does not hold.
@@ -136,8 +123,6 @@ def _with_fewer_connections(
     held = document.get("fixed", {}).get(_MAX_CONNECTIONS)
     if held is None or not str(held).isdigit():
         return document, ()
-    study = parse(name, document, catalogue)
-    opened = max(setup_of(study, arm, catalogue).load.connections for arm in study.arms)
     enough = max(_STOCK_CONNECTIONS, opened + _SPARE_CONNECTIONS)
     if int(held) <= enough:
         return document, ()
@@ -150,9 +135,10 @@ def with_likeness(
 ) -> Document:
     """The model's `document` as it will be run, with what it keeps of its original in its `[model]`."""
     request = found.request
-    before = _numbers(parse(name, found.original, catalogue), catalogue, Machine(request.cores, request.memory_bytes))
     whole = {**document, RESULT: to_table(found.model)}  # by which its arms know of their processes
-    after = _numbers(parse(name, whole, catalogue), catalogue, machine)
+    study = parse(name, whole, catalogue)
+    before = _numbers(found.original, catalogue, Machine(request.cores, request.memory_bytes))
+    after = _numbers(study, catalogue, machine)
     likeness = tuple(_alike(each, before.get(each), after.get(each)) for each in after)
     return {**document, RESULT: to_table(replace(found.model, likeness=likeness))}
 

@@ -303,18 +303,11 @@ def _design(
     table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
 ) -> Design:
     _known("[design]", table, _DESIGN)
-    low, high = units.blocks(table["blocks"]) if "blocks" in table else (5, 30)
-    seed = whole_number("[design]", "seed", table["seed"], 0) if table.get("seed") is not None else None
-    order = tuple(str(each) for each in _list("[design]", table, "fixed_order"))
+    order, settle = (tuple(map(str, _list("[design]", table, key))) for key in ("fixed_order", "settle"))
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
         if name not in names:
             raise _unknown_factor("design.fixed_order", name, names)
-    reboots = table.get("reboots", False)
-    if not isinstance(reboots, bool):
-        raise wrong_type("[design]", "reboots", "true or false", reboots)
-    hosts = whole_number("[design]", "hosts", table.get("hosts", Design.hosts), 1)
-    settle = tuple(str(each) for each in _list("[design]", table, "settle"))
     for name in settle:
         if name not in responses:
             listed = f"list it under secondary, or name one of: {', '.join(responses)}"
@@ -322,32 +315,40 @@ def _design(
                 f'"design.settle" names "{name}", which is not a response of this study',
                 did_you_mean(name, responses, listed),
             )
+    baseline = _baseline(table.get("baseline"), treatments, catalogue)
+    defaults = _word(table, "defaults", DEFAULTS, PINNED)
+    pairing = _word(table, "pairing", PAIRINGS, SEQUENTIAL)
+    placement = _word(table, "placement", PLACEMENTS, Design.placement)
+    reboots = table.get("reboots", False)
+    if not isinstance(reboots, bool):
+        raise wrong_type("[design]", "reboots", "true or false", reboots)
+    low, high = units.blocks(table["blocks"]) if "blocks" in table else (5, 30)
     slice_s = Design.slice_s
     if "slice" in table:
         slice_s = units.seconds("[design]", table["slice"], key="slice")
         if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
             raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return Design(
-        baseline=_baseline(table.get("baseline"), treatments, catalogue),
+        baseline=baseline,
         resolution=units.share("design.resolution", table.get("resolution", "2%")),
         precision=units.share("design.precision", table["precision"]) if "precision" in table else None,
         risk_below=units.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
         blocks_min=low,
         blocks_max=high,
         budget_s=units.seconds("[design]", table["budget"]) if "budget" in table else None,
-        seed=seed,
+        seed=whole_number("[design]", "seed", table["seed"], 0) if table.get("seed") is not None else None,
         fixed_order=order,
         settle=settle,
-        hosts=hosts,
+        hosts=whole_number("[design]", "hosts", table.get("hosts", Design.hosts), 1),
         reboots=reboots,
-        defaults=_word(table, "defaults", DEFAULTS, PINNED),
-        pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
+        defaults=defaults,
+        pairing=pairing,
         slice_s=slice_s,
         slice_asked="slice" in table,
         lead_in_s=units.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
-        placement=_word(table, "placement", PLACEMENTS, Design.placement),
+        placement=placement,
     )
 
 

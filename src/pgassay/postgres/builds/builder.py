@@ -17,7 +17,6 @@ From PostgreSQL 17 on a tarball holds no generated parser (release notes, "Migra
 older tarballs contain it. A missing library is named by its package, in the words of the machine's package manager.
 """
 
-import hashlib
 import os
 import re
 import shutil
@@ -38,18 +37,16 @@ from pgassay.interfaces.places import Account
 from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres import ownership
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
-from pgassay.postgres.builds.commits import commit_of, export, has_file
+from pgassay.postgres.builds.commits import export
 from pgassay.postgres.builds.recipe import (
     DEFAULT_SEGMENT_BYTES,
     FETCHED,
     BuildError,
     Recipe,
-    Spec,
     failed,
-    no_such_source,
 )
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.builds.sources import Source, Sources, major_of, tree_sha256
+from pgassay.postgres.builds.sources import ExtensionSource, Source, Sources, identify_extension, major_of, tree_sha256
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 
@@ -290,34 +287,6 @@ def count_objects(build: Path) -> int:
 
 
 _INSTALLED, _OBJECTS, _TREE = "installed", "objects", "extension"
-_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
-
-
-@dataclass(frozen=True)
-class ExtensionSource:
-    spec: Spec
-    folder: Path
-    sha256: str
-    commit: str = ""
-
-    @property
-    def as_recorded(self) -> str:
-        """As the manifest of a build has it: the spec, with the commit's full hash."""
-        return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
-
-
-def identify(runner: Runner, spec: Spec) -> ExtensionSource:
-    assert spec.path is not None
-    if not spec.path.is_dir():
-        raise no_such_source(spec.path)
-    if spec.kind == "git":
-        sha = commit_of(runner, spec.path, spec.commit).sha
-        if not any(has_file(runner, spec.path, sha, name) for name in _MAKEFILES):
-            raise _no_extension(str(spec))
-        return ExtensionSource(spec, spec.path, hashlib.sha256(sha.encode()).hexdigest(), sha)
-    if not any((spec.path / name).is_file() for name in _MAKEFILES):
-        raise _no_extension(str(spec))
-    return ExtensionSource(spec, spec.path, tree_sha256(spec.path))
 
 
 def lay_out(source: ExtensionSource, base: Path, staging: Path, runner: Runner) -> Path:
@@ -342,10 +311,6 @@ def make(source: ExtensionSource, making: Making, staging: Path) -> None:
     stale = () if source.commit else ("clean",)  # what was made in place was made for another PostgreSQL
     for goal in (*stale, "all", "install"):
         making.step("make", ["make", "-s", "-C", str(tree), "USE_PGXS=1", f"PG_CONFIG={program}", goal], tree)
-
-
-def _no_extension(what: str) -> UsageError:
-    return UsageError(f"{what} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder")
 
 
 _CONTROL = (("Database block size", "block_bytes"), ("WAL block size", "wal_block_bytes"))
@@ -417,7 +382,7 @@ class Builder:
         recipe, source = self._base_recipe(request)
         if request.extension is None:
             return recipe, source, None
-        extension = identify(self.runner, request.extension)
+        extension = identify_extension(self.runner, request.extension)
         return replace(recipe, extension_sha256=extension.sha256), source, extension
 
     def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
@@ -605,12 +570,9 @@ def missing_builds(builder: Builder, requests: Iterable[BuildRequest]) -> tuple[
     seconds = median(lengths) if lengths else None
     found = {}
     for request in requests:
-        if request.source is None or request.source.kind in FETCHED:
-            source = builder.sources.in_cache(request.source, request.version)
-        else:
-            source = builder.sources.identify(request.source, request.version)
-        if source is not None:
-            recipe = builder.recipe(request)[0]
+        fetched = request.source is None or request.source.kind in FETCHED
+        if not fetched or builder.sources.in_cache(request.source, request.version) is not None:
+            recipe, source = builder.recipe(request)
             if builder.cache.manifest(recipe.key) is None:
                 found[request] = MissingBuild(recipe.name, source.spec, seconds, builder.cache.root)
             continue

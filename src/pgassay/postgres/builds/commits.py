@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from pgassay import scratch, untrusted
 from pgassay.errors import UsageError
 from pgassay.interfaces.running import Completed, Runner
-from pgassay.postgres.builds.recipe import ROOM, BuildError, no_such_source
+from pgassay.postgres.builds.recipe import ROOM, BuildError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -102,9 +102,9 @@ def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
         raise no_such_source(folder)
     if name.startswith(("-", "^")):  # an option, and all but what it stands for
         raise _unknown_commit(folder, name, "no such commit")
-    outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
+    outcome = git(runner, folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
     if outcome.status != 0:
-        raise refused_name(runner, folder, name, outcome.stderr)
+        raise _refused_name(runner, folder, name, outcome.stderr)
     return _commits(_git(runner, folder, "log", "-1", _FORMAT, outcome.stdout.strip()))[0]
 
 
@@ -158,7 +158,7 @@ def _commits(printed: str) -> tuple[Commit, ...]:
     return tuple(Commit(*line.split("\0", 1)) for line in printed.split("\n") if line)
 
 
-def refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageError:
+def _refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> UsageError:
     """Why git knows no such commit, by what it said: no repository, none with a commit, another name."""
     said = (stderr.strip().splitlines() or ["no such commit"])[0]
     if "dubious ownership" in said:
@@ -205,6 +205,12 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
             if there.exists():
                 (made / name).symlink_to(there)
         return runner.run(["git", f"--git-dir={made}", *words], privileged=_GIT, timeout_s=_TIMEOUT_S)
+
+
+def no_such_source(path: Path) -> UsageError:
+    return UsageError(
+        f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
+    )
 
 
 def _not_exported(folder: Path, sha: str, detail: str) -> BuildError:

@@ -25,12 +25,6 @@ def failed(step: str, words: str, hint: str, log: Path) -> BuildError:
     return BuildError(f"{step} failed: {words}", f"{hint}; its whole output is in {log}")
 
 
-def no_such_source(path: Path) -> UsageError:
-    return UsageError(
-        f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
-    )
-
-
 BLOCK_BYTES = tuple(1024 * 2**power for power in range(6))
 """The page sizes that PostgreSQL knows: 1 to 32 kB."""
 WAL_BLOCK_BYTES = tuple(1024 * 2**power for power in range(7))

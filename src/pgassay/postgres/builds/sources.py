@@ -29,8 +29,16 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.builds.cache import Cache, file_sha256
-from pgassay.postgres.builds.commits import NoArchiveError, export, extract, git, refused_name
-from pgassay.postgres.builds.recipe import FETCHED, BuildError, Spec, failed, no_such_source, parse_spec
+from pgassay.postgres.builds.commits import (
+    NoArchiveError,
+    commit_of,
+    export,
+    extract,
+    git,
+    has_file,
+    no_such_source,
+)
+from pgassay.postgres.builds.recipe import FETCHED, BuildError, Spec, failed, parse_spec
 
 FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
 VERSIONS = "https://www.postgresql.org/versions.json"
@@ -379,12 +387,11 @@ class Sources:
                 )
             return Source(str(spec), tree_sha256(path), version_of(path))
         if spec.kind == "git":
-            commit = self._git(path, "rev-parse", "--verify", "--quiet", f"{spec.commit}^{{commit}}").strip()
-            try:
-                configure = self._git(path, "show", f"{commit}:configure")
-            except UsageError:
-                raise _not_a_source(path) from None
-            version = version_in(configure, str(spec))
+            commit = commit_of(self.runner, path, spec.commit).sha
+            configure = git(self.runner, path, "show", f"{commit}:configure")
+            if configure.status != 0:
+                raise _not_a_source(path)
+            version = version_in(configure.stdout, str(spec))
             return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         return self._tarball(spec, path)
 
@@ -408,11 +415,35 @@ class Sources:
         self._note(found)
         return found
 
-    def _git(self, path: Path, *words: str) -> str:
-        outcome = git(self.runner, path, *words)
-        if outcome.status != 0:
-            raise refused_name(self.runner, path, words[-1].removesuffix("^{commit}"), outcome.stderr)
-        return outcome.stdout
+
+@dataclass(frozen=True)
+class ExtensionSource:
+    spec: Spec
+    folder: Path
+    sha256: str
+    commit: str = ""
+
+    @property
+    def as_recorded(self) -> str:
+        """As the manifest of a build has it: the spec, with the commit's full hash."""
+        return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
+
+
+def identify_extension(runner: Runner, spec: Spec) -> ExtensionSource:
+    path, sha = spec.path, ""
+    assert path is not None
+    if not path.is_dir():
+        raise no_such_source(path)
+    if spec.kind == "git":
+        sha = commit_of(runner, path, spec.commit).sha
+        found = any(has_file(runner, path, sha, name) for name in _MAKEFILES)
+    else:
+        found = any((path / name).is_file() for name in _MAKEFILES)
+    if not found:
+        raise UsageError(
+            f"{spec} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder"
+        )
+    return ExtensionSource(spec, path, hashlib.sha256(sha.encode()).hexdigest() if sha else tree_sha256(path), sha)
 
 
 def _noted(path: Path) -> Source:
@@ -442,6 +473,7 @@ def _numbers(version: str) -> list[int]:
 
 _VERSION = re.compile(r"^PACKAGE_VERSION='([^']+)'", re.MULTILINE)
 _IGNORED = frozenset({".git"})
+_MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 
 
 def version_in(configure: str, what: str) -> str:
