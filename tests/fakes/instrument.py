@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.probe import BACKEND, Executed
+from pgassay.interfaces.probe import BACKEND, MISSES, Executed
 
 
 @dataclass
@@ -13,6 +13,7 @@ class FakeInstrument:
 
     missing: str = ""
     begun: int = 0
+    misses: bool = False
     name: str = "a fake"
     _ended: dict[int, Executed] = field(default_factory=dict)
 
@@ -20,8 +21,9 @@ class FakeInstrument:
         if self.missing:
             raise UsageError(self.missing)
 
-    def begin(self) -> tuple[str, ...]:
+    def begin(self, *, misses: bool) -> tuple[str, ...]:
         self.begun += 1
+        self.misses = misses
         self._ended.clear()
         return ("/nowhere/instrument",)
 
@@ -34,4 +36,6 @@ class FakeInstrument:
     def end(self, instructions: float, kind: str = BACKEND) -> None:
         """Another process has ended, whose every instruction is in one function, called once in each ten."""
         functions = {"exec_execute": (instructions, instructions / 10)}
-        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions, {"pwrite64": instructions / 1e6})
+        misses = dict.fromkeys(MISSES, instructions / 100) if self.misses else {}
+        system_calls = {"pwrite64": instructions / 1e6}
+        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions, system_calls, misses)

@@ -11,7 +11,7 @@ from pgassay import children
 from pgassay.count import Valgrind
 from pgassay.host import accounts
 from pgassay.interfaces.hosting import Placement
-from pgassay.interfaces.probe import BACKEND, Executed, Instrument
+from pgassay.interfaces.probe import BACKEND, MISSES, Executed, Instrument
 from pgassay.postgres import ownership, processes
 from pgassay.testing import real
 from tests.fakes.instrument import FakeInstrument
@@ -28,7 +28,7 @@ class Bench:
 
 
 def fake() -> Iterator[Bench]:
-    instrument = FakeInstrument()
+    instrument = FakeInstrument(misses=True)
     yield Bench(instrument, lambda rows: instrument.end(1e6 + 100.0 * rows))
 
 
@@ -39,7 +39,7 @@ def valgrind() -> Iterator[Bench]:
         instrument = Valgrind(real.runner(), sockets, accounts.choose().owner)
         installation, cluster = real.installation(), folder / "data"
         installation.initialize(cluster, {})
-        server = installation.start(cluster, {"fsync": "off"}, sockets, Placement(under=instrument.begin()))
+        server = installation.start(cluster, {"fsync": "off"}, sockets, Placement(under=instrument.begin(misses=True)))
         try:
             assert server.postmaster_pid in processes.serving(cluster), "it is found by whoever ends what is left"
 
@@ -85,16 +85,23 @@ def test_the_same_work_executes_the_same(bench: Bench) -> None:
     assert second.instructions == pytest.approx(first.instructions, rel=0.01)
 
 
+def test_misses_are_modelled_where_they_are_asked_for(bench: Bench) -> None:
+    little, much = (counted(bench, rows).modelled_misses for rows in (1_000, 101_000))
+    assert set(little) == set(much) == set(MISSES)
+    assert all(0 <= much[kind] < 100_000 * 1_000 for kind in MISSES)
+    assert much["first_level_cache"] > little["first_level_cache"] > 0
+
+
 def test_it_says_what_it_is(bench: Bench) -> None:
     bench.instrument.require()
     assert bench.instrument.name
-    assert all(not word.isspace() for word in bench.instrument.begin())
+    assert all(not word.isspace() for word in bench.instrument.begin(misses=False))
     assert bench.instrument.ended() == frozenset(), "a new server begins with no counts"
 
 
 def test_a_folder_that_the_servers_account_replaced_is_not_read(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
-    instrument.begin()
+    instrument.begin(misses=False)
     (tmp_path / "secret").write_text("events: Ir sysCount sysTime\nfn=(1) PostgresMain\n0 5\ntotals: 5\n")
     (tmp_path / "counts" / "7").symlink_to(tmp_path / "secret")
     assert instrument.ended() == {7}

@@ -38,15 +38,16 @@ PER_TRANSACTION: Mapping[str, float] = {"100": 200_000.0, "90": 201_000.0, "50":
 COUNTED = {"load__count": "on", "load__transactions": "100"}
 
 
-def executed(instructions: float, kind: str = BACKEND, **functions: tuple[float, float]) -> Executed:
-    return Executed(kind, instructions, functions, {"pwrite64": instructions / 10})
+def executed(
+    instructions: float, kind: str = BACKEND, misses: float = 0.0, **functions: tuple[float, float]
+) -> Executed:
+    return Executed(kind, instructions, functions, {"pwrite64": instructions / 10}, {"branch": misses})
 
 
 def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> None:
-    shorter = Window(10, (executed(30.0, planner=(20.0, 1.0), hash_search=(10.0, 10.0)),))
-    longer = Window(
-        110, (executed(1030.0, planner=(20.0, 1.0), hash_search=(1010.0, 110.0)), executed(200.0, PARALLEL))
-    )
+    shorter = Window(10, (executed(30.0, misses=2.0, planner=(20.0, 1.0), hash_search=(10.0, 10.0)),))
+    most = executed(1030.0, misses=45.0, planner=(20.0, 1.0), hash_search=(1010.0, 110.0))
+    longer = Window(110, (most, executed(200.0, PARALLEL, misses=7.0)))
     found = difference(FakeInstrument(), [shorter, longer])
     assert found == CountsRecord(
         "a fake",
@@ -54,6 +55,7 @@ def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> No
         {BACKEND: 10.0, PARALLEL: 2.0},
         {"planner": (0.0, 0.0), "hash_search": (10.0, 1.0)},
         {"pwrite64": 1.2},
+        {"branch": 0.5},
     )
     assert decode(encode(found)) == found
 
@@ -129,6 +131,7 @@ def test_a_process_that_ends_in_a_window_and_did_not_begin_in_it_is_no_part(tmp_
     ("levels", "words"),
     [
         ({"load__count": "on"}, "a fixed number of transactions"),
+        ({"load__count": "misses"}, "a fixed number of transactions"),
         ({**COUNTED, "load__rate": "100"}, "load.rate"),
         ({**COUNTED, "load__clients": "2"}, "2 clients"),
         ({**COUNTED, "load__cuts": "3"}, "load.cuts"),
@@ -200,8 +203,8 @@ class Counting(Simulation):
         return replace(usual, instrument=self.instrument, load=load, probes=probes)
 
 
-def counting(place: Path) -> Counting:
-    study = study_of(load={"count": "on", "transactions": "1000", "duration": "8s", "checkpoint": "none"})
+def counting(place: Path, count: str = "on") -> Counting:
+    study = study_of(load={"count": count, "transactions": "1000", "duration": "8s", "checkpoint": "none"})
     return Counting(simulate(place).machine, replace(study, primary=NAME), events={})
 
 
@@ -225,6 +228,22 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
     assert simulation.instrument.begun == len(simulation.run.trials)
     assert "server freeze" in simulation.machine.moments
     assert simulation.machine.left_behind() == []
+
+
+def test_modelled_misses_are_responses_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    without, asked = counting(tmp_path), counting(tmp_path, "misses")
+    for each in (without, asked):
+        each.carry_on()
+    names = {each.name for each in counted.MODELLED_MISSES.values()}
+    assert all("modelled" in each.name and "modelled" in each.title for each in counted.MODELLED_MISSES.values())
+    assert not any(names & trial.responses.keys() for trial in ending(without).trials)
+    for trial in ending(asked).trials:
+        assert trial.responses["tps"] is None
+        expected = (trial.responses[NAME] or 0.0) / 100
+        assert [trial.responses[name] for name in names] == pytest.approx([expected] * 3)
+    declared = counted.responses([PgbenchOptions(counting="misses", transactions=9)])
+    assert {each.name for each in declared} == {NAME, *names}
+    assert counted.responses([PgbenchOptions(counting="also:9")]) == (counted.INSTRUCTIONS,)
 
 
 def test_nobody_looks_how_backends_wait_and_no_disk_is_waited_for(

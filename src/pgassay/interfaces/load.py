@@ -158,6 +158,11 @@ class LoadOptions(Options):
         return False
 
     @property
+    def count_misses(self) -> bool:
+        """Where instructions are counted: are a model's cache and branch misses, too?"""
+        return False
+
+    @property
     def counted_along(self) -> int | None:
         """How many transactions are counted in trials of their own, along with timing it."""
         return None

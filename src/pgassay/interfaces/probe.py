@@ -202,6 +202,8 @@ def value_at_end(name: str, title: str, unit: str, counter: str, better: Better 
 
 BACKEND, PARALLEL, OTHER = "backend", "parallel_worker", "other"
 """Kinds of processes."""
+MISSES = ("first_level_cache", "last_level_cache", "branch")
+"""Kinds of modelled misses."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,8 @@ class Executed:
     """A function's own instructions and how often it was called, by its name; `postgres+0x1ea7b0` for one without."""
     system_calls: Mapping[str, float]
     """How many a function made, by its name: those of libc are called after the system call. No waits, no clocks."""
+    modelled_misses: Mapping[str, float] = field(default_factory=dict)
+    """By a kind of `MISSES`: those of a model of caches and branches, of no processor's; empty unless asked for."""
 
 
 class Instrument(Protocol):
@@ -229,8 +233,8 @@ class Instrument(Protocol):
     def require(self) -> None:
         """Raise `UsageError` where it cannot count on this machine."""
 
-    def begin(self) -> tuple[str, ...]:
-        """Forget all counts; returns the words that go before the next server's own command."""
+    def begin(self, *, misses: bool) -> tuple[str, ...]:
+        """Forget all counts; returns the words that go before the next server's own command, to model misses or not."""
 
     def ended(self) -> frozenset[int]:
         """The processes, by id, whose counts are there."""

@@ -12,19 +12,30 @@ from dataclasses import dataclass
 from pgassay.analysis.compare import is_speed
 from pgassay.errors import UsageError
 from pgassay.interfaces.load import LoadOptions, LoadResult
-from pgassay.interfaces.probe import BACKEND, Executed, Instrument
+from pgassay.interfaces.probe import BACKEND, MISSES, Executed, Instrument
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import COUNTED_RESPONSE, Document, counts_along
+from pgassay.study.document import COUNTED_RESPONSE, COUNTING, Document
 from pgassay.study.model import Study
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_boolean
 
 INSTRUCTIONS = Response(COUNTED_RESPONSE, "instructions, per transaction", "count", Better.LOWER, cost=True)
+MODELLED_MISSES = {
+    kind: Response(
+        f"modelled_{kind}_misses_per_transaction",
+        f"modelled {kind.replace('_level_', '-level ')} misses, per transaction",
+        "count",
+        Better.LOWER,
+        Scale.DIFFERENCE if kind == "last_level_cache" else Scale.RATIO,  # where all data fit, 0
+        cost=True,
+    )
+    for kind in MISSES
+}
 BY_A_CLOCK = ("walwriter", "background writer")
 PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
@@ -61,6 +72,7 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
     processes: dict[str, float] = {}
     functions: dict[str, tuple[float, float]] = {}
     system_calls: dict[str, float] = {}
+    misses: dict[str, float] = {}
     for one, sign in ((longer, 1), (shorter, -1)):
         for each in one.executed:
             processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions
@@ -69,12 +81,15 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
                 functions[name] = (known[0] + sign * own, known[1] + sign * calls)
             for name, made in each.system_calls.items():
                 system_calls[name] = system_calls.get(name, 0.0) + sign * made
+            for kind, missed in each.modelled_misses.items():
+                misses[kind] = misses.get(kind, 0.0) + sign * missed
     return CountsRecord(
         instrument.name,
         more,
         {kind: count / more for kind, count in processes.items()},
         {name: (own / more, calls / more) for name, (own, calls) in functions.items()},
         {name: made / more for name, made in system_calls.items()},
+        {kind: missed / more for kind, missed in misses.items()},
     )
 
 
@@ -86,13 +101,15 @@ def without_times(found: Mapping[str, float | None], declared: Iterable[Response
 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """What trials with these options, one of each arm, have in addition."""
-    return (INSTRUCTIONS,) if any(each.count or each.counted_along for each in options) else ()
+    if not any(each.count or each.counted_along for each in options):
+        return ()
+    return (INSTRUCTIONS, *(MODELLED_MISSES.values() if any(each.count_misses for each in options) else ()))
 
 
 def counts(study: Study) -> bool:
     """Are instructions counted in this study, instead of times measured?"""
     count = study.fixed.get("load.count")
-    return count is not None and not counts_along(count.canonical) and parse_boolean(count.canonical)
+    return count is not None and count.canonical in COUNTING
 
 
 def require_countable(document: Document) -> None:

@@ -242,6 +242,9 @@ class Trial:
         state.responses = counted.without_times(state.responses, self._by_a_clock)
         if found is not None:
             state.responses[counted.INSTRUCTIONS.name] = sum(found.processes.values())
+            state.responses |= {
+                counted.MODELLED_MISSES[kind].name: made for kind, made in found.modelled_misses.items()
+            }
             self.keep(counts.FILE, counts.encode(found), "the counts")
 
     def keep_measures(self, counted: Mapping[str, float | None], result: LoadResult, transactions: int) -> None:
