@@ -9,7 +9,7 @@ fills and copies from 2 kB on by such, where the processor says that it is quick
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -46,10 +46,11 @@ _NO_NAME = re.compile(r"(@@[\w.]+)?('\d+)?$")
 class Valgrind:
     """Counts are in a folder of the servers' account below `place`, a directory of ours."""
 
-    def __init__(self, runner: Runner, place: Path, account: Owner | None) -> None:
+    def __init__(self, runner: Runner, place: Path, account: Owner | None, *, misses: bool = False) -> None:
         self._runner = runner
         self._place = place
         self._account = account
+        self._model = _MODEL if misses else ()
 
     @cached_property
     def name(self) -> str:
@@ -60,7 +61,7 @@ class Valgrind:
         if children.which(PROGRAM) is None:
             raise UsageError("counting needs Valgrind, which is not installed", REMEDY)
 
-    def begin(self, *, misses: bool) -> tuple[str, ...]:
+    def begin(self) -> tuple[str, ...]:
         with Directory.open(self._place) as place:
             if place.status(_FOLDER) is not None:
                 place.remove_tree(_FOLDER)
@@ -74,16 +75,21 @@ class Valgrind:
             "--vgdb=no",
             "--tool=callgrind",
             "--collect-systime=yes",
-            *(_MODEL if misses else ()),
+            *self._model,
             *(f"--zero-before={main}" for main in _MAINS),
             f"--callgrind-out-file={self._place / _FOLDER}/%p",
         )
 
-    def ended(self) -> frozenset[int]:
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+        before = self._ended().union(there)
+        return lambda: self._executed(self._ended() - before)
+
+    def _ended(self) -> frozenset[int]:
+        """The processes, by id, whose counts are there."""
         with Directory.open(self._place / _FOLDER) as folder:
             return frozenset(int(name) for name in folder.names() if name.isdecimal())
 
-    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+    def _executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
         with Directory.open(self._place / _FOLDER) as folder:
             try:
                 return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)

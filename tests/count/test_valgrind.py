@@ -158,9 +158,10 @@ FILLING = "import ctypes; b = ctypes.create_string_buffer(65536); [ctypes.memset
 def test_an_instruction_that_repeats_itself_is_not_counted_for_each_byte(tmp_path: Path) -> None:
     def filling(times: int) -> float:
         instrument = Valgrind(real.runner(), tmp_path, None)
-        words = [*instrument.begin(misses=False), sys.executable, "-I", "-S", "-c", FILLING.format(times)]
+        words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", FILLING.format(times)]
+        executed = instrument.window(1, ())
         subprocess.run(words, check=True, timeout=300)
-        (found,) = instrument.executed(instrument.ended())
+        (found,) = executed()
         return found.instructions
 
     assert filling(300) - filling(0) < 300 * 65536 / 4
@@ -174,13 +175,14 @@ WRITING = "import os; f = os.open({!r}, os.O_WRONLY | os.O_CREAT); [os.pwrite(f,
 def test_system_calls_are_counted_by_the_function_that_libc_names_after_them(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
     words = [
-        *instrument.begin(misses=False),
+        *instrument.begin(),
         sys.executable,
         "-I",
         "-S",
         "-c",
         WRITING.format(str(tmp_path / "file"), 321),
     ]
+    executed = instrument.window(1, ())
     subprocess.run(words, check=True, timeout=300)
-    (found,) = instrument.executed(instrument.ended())
+    (found,) = executed()
     assert sum(made for name, made in found.system_calls.items() if "pwrite" in name) == 321

@@ -1,6 +1,6 @@
-"""An instrument without servers: each process that `runs` says ended executed so much."""
+"""An instrument without servers."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from pgassay.errors import UsageError
@@ -12,8 +12,8 @@ class FakeInstrument:
     """See `interfaces.probe.Instrument`; `end` says that a process has ended, and what it executed."""
 
     missing: str = ""
-    begun: int = 0
     misses: bool = False
+    begun: int = 0
     name: str = "a fake"
     _ended: dict[int, Executed] = field(default_factory=dict)
 
@@ -21,17 +21,14 @@ class FakeInstrument:
         if self.missing:
             raise UsageError(self.missing)
 
-    def begin(self, *, misses: bool) -> tuple[str, ...]:
+    def begin(self) -> tuple[str, ...]:
         self.begun += 1
-        self.misses = misses
         self._ended.clear()
         return ("/nowhere/instrument",)
 
-    def ended(self) -> frozenset[int]:
-        return frozenset(self._ended)
-
-    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
-        return tuple(self._ended[pid] for pid in pids)
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+        before = {*there, *self._ended}
+        return lambda: tuple(each for pid, each in self._ended.items() if pid not in before)
 
     def end(self, instructions: float, kind: str = BACKEND) -> None:
         """Another process has ended, whose every instruction is in one function, called once in each ten."""

@@ -23,6 +23,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.server_views import WAITS
 from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
 from pgassay.record.errors import RecordError
+from pgassay.study.document import COUNTING
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
@@ -100,11 +101,12 @@ class SlowToEnd(FakeServer):
 def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
     (tmp_path / "pgassay_fake.json").write_text("{}")
     server = SlowToEnd.__new__(SlowToEnd)
-    server.instrument.end(1.0)  # of an earlier window
+    server.instrument.end(9.0)  # of an earlier window
     result = LoadResult(0, (0, 0), (1, 1), 10, {})
     played, found = counted.window(server.instrument, server, FakeClock(), lambda: result)
     assert played is result
-    assert found == Window(10, server.instrument.executed([2]))
+    assert [each.instructions for each in found.executed] == [1000.0]
+    assert found.transactions == 10
 
 
 class StillEnding(FakeServer):
@@ -124,7 +126,7 @@ class StillEnding(FakeServer):
 def test_a_process_that_ends_in_a_window_and_did_not_begin_in_it_is_no_part(tmp_path: Path) -> None:
     server = StillEnding.__new__(StillEnding)
     _, found = counted.window(server.instrument, server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))
-    assert found == Window(10, server.instrument.executed([2]))
+    assert [each.instructions for each in found.executed] == [1000.0]
 
 
 @pytest.mark.parametrize(
@@ -145,11 +147,20 @@ def test_what_cannot_be_counted_is_refused_by_name(levels: Mapping[str, str], wo
 
 def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
     arm = arm_with(load__driver="pgbench", **COUNTED)
-    missing = replace(arm.environment, instrument=FakeInstrument(missing="no Valgrind"))
+    missing = replace(arm.environment, instruments={"on": FakeInstrument(missing="no Valgrind")})
     there = resolve(arm.study, missing).arms[0]
     with pytest.raises(UsageError, match="no Valgrind"):
         counted.require(there)
     counted.require(resolve(arm_with(load__driver="pgbench").study, missing).arms[0])
+
+
+def test_each_level_has_an_instrument_of_its_own() -> None:
+    arm = arm_with(load__driver="pgbench", load__count="hardware", load__transactions="100")
+    instruments = {"on": FakeInstrument(), "hardware": FakeInstrument(missing="no counter")}
+    there = resolve(arm.study, replace(arm.environment, instruments=instruments)).arms[0]
+    assert there.instrument is instruments["hardware"]
+    with pytest.raises(UsageError, match="no counter"):
+        counted.require(there)
 
 
 def test_a_server_that_runs_already_is_refused() -> None:
@@ -200,7 +211,7 @@ class Counting(Simulation):
         def probes(server: Server, directory: Path) -> Sequence[Reader]:
             return (*usual.probes(server, directory), self.looks)
 
-        return replace(usual, instrument=self.instrument, load=load, probes=probes)
+        return replace(usual, instruments=dict.fromkeys(COUNTING, self.instrument), load=load, probes=probes)
 
 
 def counting(place: Path, count: str = "on") -> Counting:
@@ -232,6 +243,7 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
 
 def test_modelled_misses_are_responses_only_where_they_are_asked_for(tmp_path: Path) -> None:
     without, asked = counting(tmp_path), counting(tmp_path, "misses")
+    asked.instrument = FakeInstrument(misses=True)
     for each in (without, asked):
         each.carry_on()
     names = {each.name for each in counted.MODELLED_MISSES.values()}
@@ -336,7 +348,7 @@ class Uncountable(Counting):
     """Its servers write no counts."""
 
     def environment(self) -> Environment:
-        return replace(super().environment(), instrument=FakeInstrument())
+        return replace(super().environment(), instruments=dict.fromkeys(COUNTING, FakeInstrument()))
 
 
 def test_a_timed_trial_stands_where_it_cannot_be_counted(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import COUNTED_RESPONSE, COUNTING, Document
+from pgassay.study.document import COUNTED_RESPONSE, COUNTING, MODELLED, Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_boolean
@@ -55,12 +55,13 @@ def window(
     instrument: Instrument, server: Server, clock: Clock, play: Callable[[], LoadResult]
 ) -> tuple[LoadResult, Window]:
     """Play a load and count it; returns when its processes have ended. Processes that were there before are no part."""
-    there, counted = server.processes(), instrument.ended()
+    there = server.processes()
+    executed = instrument.window(server.postmaster_pid, there)
     result = play()
     deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
     while server.processes() - there and clock.monotonic_ns() < deadline_ns:
         clock.sleep(_POLL_S)
-    return result, Window(result.transactions, instrument.executed(instrument.ended() - counted - there))
+    return result, Window(result.transactions, executed())
 
 
 def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecord | None:
@@ -103,7 +104,8 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """What trials with these options, one of each arm, have in addition."""
     if not any(each.count or each.counted_along for each in options):
         return ()
-    return (INSTRUCTIONS, *(MODELLED_MISSES.values() if any(each.count_misses for each in options) else ()))
+    modelled = MODELLED_MISSES.values() if any(each.counting == MODELLED for each in options) else ()
+    return (INSTRUCTIONS, *modelled)
 
 
 def counts(study: Study) -> bool:
@@ -154,6 +156,6 @@ def require(arm: ResolvedArm) -> None:
     if not environment.server.ours:
         raise UsageError("a server that runs already cannot be counted", "leave --server out")
     try:
-        environment.instrument.require()
+        arm.instrument.require()
     except UsageError as error:
         environment.missing.name("instrument", error)

@@ -37,9 +37,12 @@ COUNTED_LOAD: Mapping[str, str] = {
 """Of a load whose instructions are counted: transactions of one client, and nothing that goes by time."""
 ALONG = "also"
 """The level of `load.count` that counts along with timing, in trials of their own."""
-MISSES = "misses"
+MODELLED = "misses"
 """The level of `load.count` that has the misses of a model of caches and branches in addition."""
-COUNTING = ("on", MISSES)
+HARDWARE = "hardware"
+"""The level of `load.count` that counts instructions by the processor's own counter."""
+COUNTING = ("on", MODELLED, HARDWARE)
+"""Levels of `load.count` that count instead of timing, each by an instrument of its own."""
 COUNTED_RESPONSE = "instructions_per_transaction"
 COUNTED_RESOLUTION = "0.2%"
 _COUNTED: Document = {
