@@ -50,9 +50,8 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  pairing     {plan.pairing}",
-        *(
-            [] if plan.fixed.get("load.count") in COUNTING else [f"  noise       {_noise(plan)}"]
-        ),  # calibrated are times
+        # Calibrated are times.
+        *([] if plan.fixed.get("load.count") in COUNTING else [f"  noise       {_noise(plan)}"]),
         *forecast_lines(plan.forecasts),
         *(
             [f"  counts      a counted trial after each in the first {COUNTED_BLOCKS} blocks, on top of that time"]
