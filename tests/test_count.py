@@ -92,6 +92,31 @@ def test_each_function_has_its_own_instructions_and_calls() -> None:
     assert found.system_calls == {"postgres+0x1ea7b0": 2.0, "libc.so.6+0xa1000": 5.0, "recursive": 3.0}, unlike
 
 
+MISSES = """\
+events: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim sysCount sysTime
+fn=(1) PostgresMain
+0 100 30 20 1 2 3 1 1 0 9 4 2 1 2 50
++2 10 0 0 5
+cfn=(2) secure_write
+calls=1 0
+0 7 1 1 1 1 1 1 1 1 1 1 1 1 1 9
+fn=(2)
+0 7 1 1 1 1 1 1 1 1 1 1 1 1 1 9
+totals: 117 31 21 7 3 4 2 2 1 10 5 3 2 3 59
+"""
+
+
+def test_the_columns_are_those_that_the_file_names() -> None:
+    found = parse(MISSES.splitlines())
+    assert found.instructions == 110
+    assert found.functions == {"PostgresMain": (110.0, 0.0), "secure_write": (7.0, 1.0)}
+    assert found.system_calls == {"PostgresMain": 2.0, "secure_write": 1.0}
+    assert found.modelled_misses == {"first_level_cache": 11.0, "last_level_cache": 2.0, "branch": 5.0}
+    turned = MISSES.replace("Ir Dr", "Dr Ir").replace(" I1mr", " Event")
+    assert parse(turned.splitlines()).functions["PostgresMain"] == (30.0, 0.0)
+    assert parse(FILE.splitlines()).modelled_misses == {}, "not asked for, so none and not 0"
+
+
 @pytest.mark.parametrize("name", ["secure_read", "pgstat_relation_flush_cb", "pgstat_flush_io"])
 def test_what_goes_by_time_is_left_out_once_with_all_below_it(name: str) -> None:
     text = FILE.replace("secure_read", name)
@@ -114,7 +139,8 @@ def test_a_process_is_known_by_its_main_function(main: str, kind: str) -> None:
         "totals: 0\n",
         FILE.replace("totals: 1160", ""),
         FILE.replace("totals: 1160", "totals: 1161"),
-        FILE.replace("events: Ir", "events: Ir Dr"),
+        FILE.replace("events: Ir", "events: Dr"),
+        FILE.replace(" sysCount", ""),
         FILE.replace("0 690 2\n", "0\n"),
         FILE.replace("fn=(1) PostgresMain", "fn=(1)"),
     ],
@@ -133,8 +159,9 @@ def test_an_instruction_that_repeats_itself_is_not_counted_for_each_byte(tmp_pat
     def filling(times: int) -> float:
         instrument = Valgrind(real.runner(), tmp_path, None)
         words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", FILLING.format(times)]
+        executed = instrument.window(1, ())
         subprocess.run(words, check=True, timeout=300)
-        (found,) = instrument.executed(instrument.ended())
+        (found,) = executed()
         return found.instructions
 
     assert filling(300) - filling(0) < 300 * 65536 / 4
@@ -147,7 +174,15 @@ WRITING = "import os; f = os.open({!r}, os.O_WRONLY | os.O_CREAT); [os.pwrite(f,
 @pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
 def test_system_calls_are_counted_by_the_function_that_libc_names_after_them(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
-    words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", WRITING.format(str(tmp_path / "file"), 321)]
+    words = [
+        *instrument.begin(),
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        WRITING.format(str(tmp_path / "file"), 321),
+    ]
+    executed = instrument.window(1, ())
     subprocess.run(words, check=True, timeout=300)
-    (found,) = instrument.executed(instrument.ended())
+    (found,) = executed()
     assert sum(made for name, made in found.system_calls.items() if "pwrite" in name) == 321

@@ -8,7 +8,8 @@ fills and copies from 2 kB on by such, where the processor says that it is quick
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable
 from functools import cached_property
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pgassay import children
 from pgassay.errors import UsageError
 from pgassay.files import Directory, Owner, UntrustedError
 from pgassay.interfaces.errors import BenchError
-from pgassay.interfaces.probe import BACKEND, OTHER, PARALLEL, Executed
+from pgassay.interfaces.probe import BACKEND, MISSES, OTHER, PARALLEL, Executed
 from pgassay.interfaces.running import Runner
 
 PROGRAM, REMEDY = "valgrind", "on Debian and Ubuntu: apt-get install valgrind"
@@ -25,8 +26,12 @@ _MAINS = {"ParallelWorkerMain": PARALLEL, "PostgresMain": BACKEND}
 _BY_TIME = re.compile(r"secure_(read|write)|pgstat_(\w+_)?flush\w*|pgstat_prep_(pending_entry|database_pending)")
 """What depends on how long a transaction takes: a backend waits for its client's next message or finds it there
 (be-secure.c), and reports its statistics once a second (pgstat.c)."""
-_EVENTS = ["Ir", "sysCount", "sysTime"]
-"""Instructions, system calls, and how long those took, which an instrument's times are not asked for."""
+_INSTRUCTIONS, _SYSTEM_CALLS = "Ir", "sysCount"
+_MISSES = dict(zip(MISSES, (("I1mr", "D1mr", "D1mw"), ("ILmr", "DLmr", "DLmw"), ("Bcm", "Bim")), strict=True))
+"""The events of a kind of misses: fetching instructions, reading, writing; conditional and indirect branches."""
+_MODEL = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
+"""The same caches on every machine: bytes, ways, bytes of a line. Of a virtual machine's processor it may know none, or
+takes one for the last level that many others share."""
 _UNLIKE = re.compile(r"(__)?(libc_)?((recv|send|poll|epoll_wait)|(gettimeofday|clock_gettime|time)(_syscall)?)")
 """System calls that a server makes otherwise: how often it looks for a message depends on when that comes, and a clock
 is read without the kernel where there is no Valgrind (vdso(7))."""
@@ -41,10 +46,11 @@ _NO_NAME = re.compile(r"(@@[\w.]+)?('\d+)?$")
 class Valgrind:
     """Counts are in a folder of the servers' account below `place`, a directory of ours."""
 
-    def __init__(self, runner: Runner, place: Path, account: Owner | None) -> None:
+    def __init__(self, runner: Runner, place: Path, account: Owner | None, *, misses: bool = False) -> None:
         self._runner = runner
         self._place = place
         self._account = account
+        self._model = _MODEL if misses else ()
 
     @cached_property
     def name(self) -> str:
@@ -69,15 +75,21 @@ class Valgrind:
             "--vgdb=no",
             "--tool=callgrind",
             "--collect-systime=yes",
+            *self._model,
             *(f"--zero-before={main}" for main in _MAINS),
             f"--callgrind-out-file={self._place / _FOLDER}/%p",
         )
 
-    def ended(self) -> frozenset[int]:
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+        before = self._ended().union(there)
+        return lambda: self._executed(self._ended() - before)
+
+    def _ended(self) -> frozenset[int]:
+        """The processes, by id, whose counts are there."""
         with Directory.open(self._place / _FOLDER) as folder:
             return frozenset(int(name) for name in folder.names() if name.isdecimal())
 
-    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
+    def _executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
         with Directory.open(self._place / _FOLDER) as folder:
             try:
                 return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)
@@ -86,40 +98,51 @@ class Valgrind:
 
 
 def parse(lines: Iterable[str]) -> Executed:
-    """A file of Callgrind's with `_EVENTS`; raises `ValueError` or `LookupError` for anything else."""
+    """A file of Callgrind's of instructions and system calls at least, in the columns that it says.
+
+    Raises `ValueError` or `LookupError` for anything else.
+    """
     names = _Names()
     own: dict[str, int] = {}
     calls: dict[str, int] = {}
     system_calls: dict[str, float] = {}
-    left_out = expected = 0
+    whole, left_out = Counter[str](), Counter[str]()
+    events: list[str] = []
+    expected = 0
     inclusive = False
     for line in lines:
         if line[:1] and line[:1] in "0123456789+-*":
-            count, system, *_ = *map(int, line.split()[1:]), 0, 0  # zeros at the end of a line are not written
+            costs = dict(zip(events, map(int, line.split()[1:]), strict=False))  # zeros at the end are not written
             if not inclusive:
-                own[names.function] = own.get(names.function, 0) + count
+                whole.update(costs)
+                own[names.function] = own.get(names.function, 0) + costs.get(_INSTRUCTIONS, 0)
+                system = costs.get(_SYSTEM_CALLS, 0)
                 if system and not _UNLIKE.fullmatch(names.function):
                     system_calls[names.function] = system_calls.get(names.function, 0.0) + system
             elif _BY_TIME.fullmatch(names.callee) and not _BY_TIME.fullmatch(names.function):
-                left_out += count
+                left_out.update(costs)
             inclusive = False
         elif line.startswith("calls="):
             calls[names.callee] = calls.get(names.callee, 0) + int(line[6:].split()[0])
             inclusive = True
         elif line.startswith("totals:"):
-            expected = int(line.split()[1])
-        elif line.startswith("events:") and line.split()[1:] != _EVENTS:
-            raise ValueError(f'"{line}" is not what was asked for')
+            expected = int(line.split()[1 + events.index(_INSTRUCTIONS)])
+        elif line.startswith("events:"):
+            events = line.split()[1:]
+            if not {_INSTRUCTIONS, _SYSTEM_CALLS}.issubset(events):
+                raise ValueError(f'"{line}" is not what was asked for')
         else:
             names.read(line)
-    total = sum(own.values())
+    total = whole[_INSTRUCTIONS]
     if not total or total != expected:
         raise ValueError(f"{total:,} instructions of {expected:,} are there")
+    whole.subtract(left_out)
     return Executed(
         next((kind for main, kind in _MAINS.items() if main in own), OTHER),
-        float(total - left_out),
+        float(whole[_INSTRUCTIONS]),
         {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
         system_calls,
+        {kind: float(sum(whole[each] for each in missed)) for kind, missed in _MISSES.items() if missed[0] in events},
     )
 
 

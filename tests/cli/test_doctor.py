@@ -10,6 +10,8 @@ import pytest
 from pgassay import children
 from pgassay.cli import doctor, main
 from pgassay.cli.doctor import fitness
+from pgassay.errors import UsageError
+from pgassay.hardware_counter import HardwareCounter
 from pgassay.study.findings import Finding, Severity
 from tests.packages import Install
 
@@ -44,19 +46,21 @@ def test_doctor_says_that_there_are_none(capsys: pytest.CaptureFixture[str]) -> 
     assert [finding["text"] for finding in plugins_told(capsys)] == ["no plug-ins are installed"]
 
 
-def test_doctor_says_what_counts_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "cpu").mkdir()
-    monkeypatch.setattr(doctor, "_EVENT_SOURCES", tmp_path)
+def test_doctor_says_what_counts_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(counter: HardwareCounter) -> None:
+        raise UsageError("the processor's counters cannot be used: this machine has none")
+
+    monkeypatch.setattr(HardwareCounter, "require", lambda counter: None)
     monkeypatch.setattr(children, "which", lambda name: "/usr/bin/valgrind")
     found = doctor.counting()
     assert (found.severity, found.remedy) == (Severity.OK, "")
-    assert found.text == "--count uses Valgrind; the processor's own counters are available here"
-    monkeypatch.setattr(doctor, "_EVENT_SOURCES", tmp_path / "nothing")
+    assert found.text == "--count uses Valgrind; load.count = hardware uses the processor's own counters"
+    monkeypatch.setattr(HardwareCounter, "require", none)
     monkeypatch.setattr(children, "which", lambda name: None)
     found = doctor.counting()
     assert found.severity is Severity.NOTE
     assert "apt-get install valgrind" in found.remedy
-    assert "are not available" in found.text
+    assert found.text.endswith("this machine has none")
 
 
 def left(capsys: pytest.CaptureFixture[str]) -> list[tuple[str, str]]:

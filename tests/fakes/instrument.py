@@ -1,10 +1,10 @@
-"""An instrument without servers: each process that `runs` says ended executed so much."""
+"""An instrument without servers."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.probe import BACKEND, Executed
+from pgassay.interfaces.probe import BACKEND, MISSES, Executed
 
 
 @dataclass
@@ -12,6 +12,7 @@ class FakeInstrument:
     """See `interfaces.probe.Instrument`; `end` says that a process has ended, and what it executed."""
 
     missing: str = ""
+    misses: bool = False
     begun: int = 0
     name: str = "a fake"
     _ended: dict[int, Executed] = field(default_factory=dict)
@@ -25,13 +26,13 @@ class FakeInstrument:
         self._ended.clear()
         return ("/nowhere/instrument",)
 
-    def ended(self) -> frozenset[int]:
-        return frozenset(self._ended)
-
-    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
-        return tuple(self._ended[pid] for pid in pids)
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+        before = {*there, *self._ended}
+        return lambda: tuple(each for pid, each in self._ended.items() if pid not in before)
 
     def end(self, instructions: float, kind: str = BACKEND) -> None:
         """Another process has ended, whose every instruction is in one function, called once in each ten."""
         functions = {"exec_execute": (instructions, instructions / 10)}
-        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions, {"pwrite64": instructions / 1e6})
+        misses = dict.fromkeys(MISSES, instructions / 100) if self.misses else {}
+        system_calls = {"pwrite64": instructions / 1e6}
+        self._ended[len(self._ended) + 1] = Executed(kind, instructions, functions, system_calls, misses)

@@ -23,6 +23,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.server_views import WAITS
 from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
 from pgassay.record.errors import RecordError
+from pgassay.study.document import COUNTING
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
@@ -38,15 +39,16 @@ PER_TRANSACTION: Mapping[str, float] = {"100": 200_000.0, "90": 201_000.0, "50":
 COUNTED = {"load__count": "on", "load__transactions": "100"}
 
 
-def executed(instructions: float, kind: str = BACKEND, **functions: tuple[float, float]) -> Executed:
-    return Executed(kind, instructions, functions, {"pwrite64": instructions / 10})
+def executed(
+    instructions: float, kind: str = BACKEND, misses: float = 0.0, **functions: tuple[float, float]
+) -> Executed:
+    return Executed(kind, instructions, functions, {"pwrite64": instructions / 10}, {"branch": misses})
 
 
 def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> None:
-    shorter = Window(10, (executed(30.0, planner=(20.0, 1.0), hash_search=(10.0, 10.0)),))
-    longer = Window(
-        110, (executed(1030.0, planner=(20.0, 1.0), hash_search=(1010.0, 110.0)), executed(200.0, PARALLEL))
-    )
+    shorter = Window(10, (executed(30.0, misses=2.0, planner=(20.0, 1.0), hash_search=(10.0, 10.0)),))
+    most = executed(1030.0, misses=45.0, planner=(20.0, 1.0), hash_search=(1010.0, 110.0))
+    longer = Window(110, (most, executed(200.0, PARALLEL, misses=7.0)))
     found = difference(FakeInstrument(), [shorter, longer])
     assert found == CountsRecord(
         "a fake",
@@ -54,6 +56,7 @@ def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> No
         {BACKEND: 10.0, PARALLEL: 2.0},
         {"planner": (0.0, 0.0), "hash_search": (10.0, 1.0)},
         {"pwrite64": 1.2},
+        {"branch": 0.5},
     )
     assert decode(encode(found)) == found
 
@@ -98,11 +101,12 @@ class SlowToEnd(FakeServer):
 def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
     (tmp_path / "pgassay_fake.json").write_text("{}")
     server = SlowToEnd.__new__(SlowToEnd)
-    server.instrument.end(1.0)  # of an earlier window
+    server.instrument.end(9.0)  # of an earlier window
     result = LoadResult(0, (0, 0), (1, 1), 10, {})
     played, found = counted.window(server.instrument, server, FakeClock(), lambda: result)
     assert played is result
-    assert found == Window(10, server.instrument.executed([2]))
+    assert [each.instructions for each in found.executed] == [1000.0]
+    assert found.transactions == 10
 
 
 class StillEnding(FakeServer):
@@ -122,13 +126,14 @@ class StillEnding(FakeServer):
 def test_a_process_that_ends_in_a_window_and_did_not_begin_in_it_is_no_part(tmp_path: Path) -> None:
     server = StillEnding.__new__(StillEnding)
     _, found = counted.window(server.instrument, server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))
-    assert found == Window(10, server.instrument.executed([2]))
+    assert [each.instructions for each in found.executed] == [1000.0]
 
 
 @pytest.mark.parametrize(
     ("levels", "words"),
     [
         ({"load__count": "on"}, "a fixed number of transactions"),
+        ({"load__count": "misses"}, "a fixed number of transactions"),
         ({**COUNTED, "load__rate": "100"}, "load.rate"),
         ({**COUNTED, "load__clients": "2"}, "2 clients"),
         ({**COUNTED, "load__cuts": "3"}, "load.cuts"),
@@ -142,11 +147,20 @@ def test_what_cannot_be_counted_is_refused_by_name(levels: Mapping[str, str], wo
 
 def test_a_missing_instrument_is_named_and_only_where_it_is_needed() -> None:
     arm = arm_with(load__driver="pgbench", **COUNTED)
-    missing = replace(arm.environment, instrument=FakeInstrument(missing="no Valgrind"))
+    missing = replace(arm.environment, instruments={"on": FakeInstrument(missing="no Valgrind")})
     there = resolve(arm.study, missing).arms[0]
     with pytest.raises(UsageError, match="no Valgrind"):
         counted.require(there)
     counted.require(resolve(arm_with(load__driver="pgbench").study, missing).arms[0])
+
+
+def test_each_level_has_an_instrument_of_its_own() -> None:
+    arm = arm_with(load__driver="pgbench", load__count="hardware", load__transactions="100")
+    instruments = {"on": FakeInstrument(), "hardware": FakeInstrument(missing="no counter")}
+    there = resolve(arm.study, replace(arm.environment, instruments=instruments)).arms[0]
+    assert there.instrument is instruments["hardware"]
+    with pytest.raises(UsageError, match="no counter"):
+        counted.require(there)
 
 
 def test_a_server_that_runs_already_is_refused() -> None:
@@ -197,11 +211,11 @@ class Counting(Simulation):
         def probes(server: Server, directory: Path) -> Sequence[Reader]:
             return (*usual.probes(server, directory), self.looks)
 
-        return replace(usual, instrument=self.instrument, load=load, probes=probes)
+        return replace(usual, instruments=dict.fromkeys(COUNTING, self.instrument), load=load, probes=probes)
 
 
-def counting(place: Path) -> Counting:
-    study = study_of(load={"count": "on", "transactions": "1000", "duration": "8s", "checkpoint": "none"})
+def counting(place: Path, count: str = "on") -> Counting:
+    study = study_of(load={"count": count, "transactions": "1000", "duration": "8s", "checkpoint": "none"})
     return Counting(simulate(place).machine, replace(study, primary=NAME), events={})
 
 
@@ -225,6 +239,23 @@ def test_a_whole_run_counts(tmp_path: Path) -> None:
     assert simulation.instrument.begun == len(simulation.run.trials)
     assert "server freeze" in simulation.machine.moments
     assert simulation.machine.left_behind() == []
+
+
+def test_modelled_misses_are_responses_only_where_they_are_asked_for(tmp_path: Path) -> None:
+    without, asked = counting(tmp_path), counting(tmp_path, "misses")
+    asked.instrument = FakeInstrument(misses=True)
+    for each in (without, asked):
+        each.carry_on()
+    names = {each.name for each in counted.MODELLED_MISSES.values()}
+    assert all("modelled" in each.name and "modelled" in each.title for each in counted.MODELLED_MISSES.values())
+    assert not any(names & trial.responses.keys() for trial in ending(without).trials)
+    for trial in ending(asked).trials:
+        assert trial.responses["tps"] is None
+        expected = (trial.responses[NAME] or 0.0) / 100
+        assert [trial.responses[name] for name in names] == pytest.approx([expected] * 3)
+    declared = counted.responses([PgbenchOptions(counting="misses", transactions=9)])
+    assert {each.name for each in declared} == {NAME, *names}
+    assert counted.responses([PgbenchOptions(counting="also:9")]) == (counted.INSTRUCTIONS,)
 
 
 def test_nobody_looks_how_backends_wait_and_no_disk_is_waited_for(
@@ -317,7 +348,7 @@ class Uncountable(Counting):
     """Its servers write no counts."""
 
     def environment(self) -> Environment:
-        return replace(super().environment(), instrument=FakeInstrument())
+        return replace(super().environment(), instruments=dict.fromkeys(COUNTING, FakeInstrument()))
 
 
 def test_a_timed_trial_stands_where_it_cannot_be_counted(tmp_path: Path) -> None:

@@ -39,6 +39,8 @@ def canonical(name: str, typed: str) -> str:
         ("load.checkpoint", "none", "none"),
         ("load.vacuum", "true", "on"),
         ("load.keep_log", "off", "off"),
+        ("load.count", "misses", "misses"),
+        ("load.count", "true", "on"),
         ("load.script", "simple-update", "simple-update"),
         ("load.script", "select-only@1", "select-only"),
         ("load.script", "simple-update@3, select-only", "simple-update@3,select-only@1"),

@@ -122,3 +122,13 @@ def test_a_difference_that_is_not_told_from_none_has_no_reason(tmp_path: Path) -
     whys = {(each["function"], each["treatment"]): each["why"] for each in plain(findings)[NAME]}
     assert whys["compress", "table.fillfactor=75"] == "new"
     assert whys["hash_search", "table.fillfactor=50"] == ""
+
+
+def test_a_count_without_functions_says_why_there_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = with_counts(tmp_path)
+    for trial in found.run.trials:
+        (found.run.trial_directory(trial.number) / FILE).write_bytes(
+            encode(CountsRecord("it", 9, {"backend": 7.0}, {}, {}))
+        )
+    assert main(["show", str(found.run.path), "--functions"]) == 0
+    assert "the processor's counter knows no functions" in capsys.readouterr().out

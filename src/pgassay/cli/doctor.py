@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from pgassay.cli.parser import Command, add_options, strict_status
 from pgassay.cli.printing import paint, warn
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError
 from pgassay.study.findings import Finding, Severity
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _REPAIR = "pgassay doctor --repair"
 _NO_FITNESS = ("plugins", "left_files", "counting")
-_EVENT_SOURCES = Path("/sys/bus/event_source/devices")
 
 COLOURS = {Severity.OK: "32", Severity.NOTE: "36", Severity.WARNING: "01;35", Severity.ERROR: "01;31"}
 """Of the word that begins each line; warnings and errors as on standard error."""
@@ -144,12 +143,16 @@ def left_files(look: "Callable[[], Sequence[Left]]") -> list[Finding]:
 
 
 def counting() -> Finding:
-    """What can count instructions here; a processor with counters of its own has a device of the kernel's for them."""
+    """What can count instructions here: Valgrind, and the processor's own counters where they really do."""
     from pgassay import children
     from pgassay.count import PROGRAM, REMEDY
+    from pgassay.hardware_counter import HardwareCounter
 
-    counters = any(each.name.startswith(("cpu", "armv8")) for each in _EVENT_SOURCES.glob("*"))
-    hardware = f"the processor's own counters {'are' if counters else 'are not'} available here"
+    try:
+        HardwareCounter().require()
+        hardware = "load.count = hardware uses the processor's own counters"
+    except UsageError as error:
+        hardware = error.message
     if children.which(PROGRAM) is None:
         return Finding("counting", Severity.NOTE, f"--count has no Valgrind to count with; {hardware}", REMEDY)
     return Finding("counting", Severity.OK, f"--count uses Valgrind; {hardware}")

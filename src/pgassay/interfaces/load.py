@@ -20,6 +20,7 @@ from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock, Elsewhere, Runner, Starter
 from pgassay.interfaces.server import READY_S, Server
 from pgassay.interfaces.slices import SlicePlayer
+from pgassay.study.document import COUNTING
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
 
@@ -153,9 +154,14 @@ class LoadOptions(Options):
         return 0
 
     @property
+    def counting(self) -> str:
+        """The level of `load.count`; a load of a fixed number of transactions declares it as an option."""
+        return "off"
+
+    @property
     def count(self) -> bool:
-        """Are instructions counted instead of timing it? A load of a fixed number of transactions declares it."""
-        return False
+        """Are instructions counted instead of timing it?"""
+        return self.counting in COUNTING
 
     @property
     def counted_along(self) -> int | None:

@@ -7,8 +7,7 @@ report. A probe is a description only; on a server it opens `Reader`s, which hol
 A probe reads everything that it knows in one go; cumulative counters stay raw (differences are made later, so that a
 reset or a gap stays visible), gauges are values as they stand. None means "not available here", never 0.
 
-An instrument counts a server's work instead of timing it. It runs the whole server under itself and knows what a
-process executed once that process has ended. So a window is counted by the processes that began and ended in it: the
+An instrument counts a server's work instead of timing it: that of the processes that began and ended in a window, the
 load's backends and their parallel workers.
 """
 
@@ -202,6 +201,8 @@ def value_at_end(name: str, title: str, unit: str, counter: str, better: Better 
 
 BACKEND, PARALLEL, OTHER = "backend", "parallel_worker", "other"
 """Kinds of processes."""
+MISSES = ("first_level_cache", "last_level_cache", "branch")
+"""Kinds of modelled misses."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,8 @@ class Executed:
     """A function's own instructions and how often it was called, by its name; `postgres+0x1ea7b0` for one without."""
     system_calls: Mapping[str, float]
     """How many a function made, by its name: those of libc are called after the system call. No waits, no clocks."""
+    modelled_misses: Mapping[str, float] = field(default_factory=dict)
+    """By a kind of `MISSES`: those of a model of caches and branches, not of the processor; empty unless asked for."""
 
 
 class Instrument(Protocol):
@@ -232,8 +235,6 @@ class Instrument(Protocol):
     def begin(self) -> tuple[str, ...]:
         """Forget all counts; returns the words that go before the next server's own command."""
 
-    def ended(self) -> frozenset[int]:
-        """The processes, by id, whose counts are there."""
-
-    def executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
-        """What these executed; raises `BenchError` for counts that cannot be read."""
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+        """Begin a window, without the processes that are `there`; what is returned says, once those that began in it
+        have ended, what they executed. Both raise `BenchError` where that cannot be counted or read."""

@@ -18,6 +18,7 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.factor import BAKED, Factor, SetupDraft, Stage
 from pgassay.interfaces.load import Load, LoadOptions
 from pgassay.interfaces.places import UserFiles
+from pgassay.interfaces.probe import Instrument
 from pgassay.interfaces.server import Installation
 from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
@@ -83,6 +84,11 @@ class ResolvedArm:
     def environment(self) -> Environment:
         """Where servers of the user's are compared, that of the arm's own server."""
         return self.whole.environment.sets.get(self.whole.set, {}).get(self.setup.server, self.whole.environment)
+
+    @property
+    def instrument(self) -> Instrument:
+        """Of a load that is counted."""
+        return self.environment.instruments[self.setup.load.counting]
 
     def at(self, *stages: Stage) -> tuple[Bound, ...]:
         return tuple(each for each in self.bound if each.factor.stage in stages)

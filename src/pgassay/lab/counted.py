@@ -12,19 +12,30 @@ from dataclasses import dataclass
 from pgassay.analysis.compare import is_speed
 from pgassay.errors import UsageError
 from pgassay.interfaces.load import LoadOptions, LoadResult
-from pgassay.interfaces.probe import BACKEND, Executed, Instrument
+from pgassay.interfaces.probe import BACKEND, MISSES, Executed, Instrument
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import COUNTED_RESPONSE, Document, counts_along
+from pgassay.study.document import COUNTED_RESPONSE, COUNTING, MODELLED, Document
 from pgassay.study.model import Study
-from pgassay.study.responses import Better, Response
+from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_boolean
 
 INSTRUCTIONS = Response(COUNTED_RESPONSE, "instructions, per transaction", "count", Better.LOWER, cost=True)
+MODELLED_MISSES = {
+    kind: Response(
+        f"modelled_{kind}_misses_per_transaction",
+        f"modelled {kind.replace('_level_', '-level ')} misses, per transaction",
+        "count",
+        Better.LOWER,
+        Scale.DIFFERENCE if kind == "last_level_cache" else Scale.RATIO,  # where all data fit, 0
+        cost=True,
+    )
+    for kind in MISSES
+}
 BY_A_CLOCK = ("walwriter", "background writer")
 PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
@@ -44,12 +55,13 @@ def window(
     instrument: Instrument, server: Server, clock: Clock, play: Callable[[], LoadResult]
 ) -> tuple[LoadResult, Window]:
     """Play a load and count it; returns when its processes have ended. Processes that were there before are no part."""
-    there, counted = server.processes(), instrument.ended()
+    there = server.processes()
+    executed = instrument.window(server.postmaster_pid, there)
     result = play()
     deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
     while server.processes() - there and clock.monotonic_ns() < deadline_ns:
         clock.sleep(_POLL_S)
-    return result, Window(result.transactions, instrument.executed(instrument.ended() - counted - there))
+    return result, Window(result.transactions, executed())
 
 
 def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecord | None:
@@ -61,6 +73,7 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
     processes: dict[str, float] = {}
     functions: dict[str, tuple[float, float]] = {}
     system_calls: dict[str, float] = {}
+    misses: dict[str, float] = {}
     for one, sign in ((longer, 1), (shorter, -1)):
         for each in one.executed:
             processes[each.kind] = processes.get(each.kind, 0.0) + sign * each.instructions
@@ -69,12 +82,15 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
                 functions[name] = (known[0] + sign * own, known[1] + sign * calls)
             for name, made in each.system_calls.items():
                 system_calls[name] = system_calls.get(name, 0.0) + sign * made
+            for kind, missed in each.modelled_misses.items():
+                misses[kind] = misses.get(kind, 0.0) + sign * missed
     return CountsRecord(
         instrument.name,
         more,
         {kind: count / more for kind, count in processes.items()},
         {name: (own / more, calls / more) for name, (own, calls) in functions.items()},
         {name: made / more for name, made in system_calls.items()},
+        {kind: missed / more for kind, missed in misses.items()},
     )
 
 
@@ -86,13 +102,16 @@ def without_times(found: Mapping[str, float | None], declared: Iterable[Response
 
 def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """What trials with these options, one of each arm, have in addition."""
-    return (INSTRUCTIONS,) if any(each.count or each.counted_along for each in options) else ()
+    if not any(each.count or each.counted_along for each in options):
+        return ()
+    modelled = MODELLED_MISSES.values() if any(each.counting == MODELLED for each in options) else ()
+    return (INSTRUCTIONS, *modelled)
 
 
 def counts(study: Study) -> bool:
     """Are instructions counted in this study, instead of times measured?"""
     count = study.fixed.get("load.count")
-    return count is not None and not counts_along(count.canonical) and parse_boolean(count.canonical)
+    return count is not None and count.canonical in COUNTING
 
 
 def require_countable(document: Document) -> None:
@@ -137,6 +156,6 @@ def require(arm: ResolvedArm) -> None:
     if not environment.server.ours:
         raise UsageError("a server that runs already cannot be counted", "leave --server out")
     try:
-        environment.instrument.require()
+        arm.instrument.require()
     except UsageError as error:
         environment.missing.name("instrument", error)

@@ -63,7 +63,7 @@ def start(hosting: Hosting, arm: ResolvedArm, clone: Path) -> tuple[Server, str]
     hosting.obtain()
     placement = hosting.placement
     if arm.setup.load.count:
-        placement = replace(placement, under=arm.environment.instrument.begin())
+        placement = replace(placement, under=arm.instrument.begin())
     try:
         return arm.installation.start(clone, settings, sockets, placement, listening=listening), ""
     except ClusterError as error:

@@ -69,7 +69,7 @@ def regime_of(arm: ResolvedArm, state: TrialState) -> dict[str, str | float | No
         "age": options.to_levels().get("age", "none"),
         "start_state": state.how_cloned,
         **state.pairing,
-        **({COUNTED: arm.environment.instrument.name} if options.count else {}),
+        **({COUNTED: arm.instrument.name} if options.count else {}),
         **({"dilation": float(arm.setup.drive.dilation)} if arm.setup.drive.dilation > 1 else {}),
         **({"huge_pages": state.huge_pages} if state.huge_pages else {}),
         **({RESTARTED_BY: command} if (command := arm.environment.server.restart) else {}),

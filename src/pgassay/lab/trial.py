@@ -232,16 +232,19 @@ class Trial:
             if not self.arm.setup.load.count:
                 return load.run(self.server, output, seed)
             played = partial(load.run, self.server, output, seed)
-            result, found = counted.window(self.environment.instrument, self.server, self.environment.clock, played)
+            result, found = counted.window(self.arm.instrument, self.server, self.environment.clock, played)
             windows.append(found)
             return replace(result, series=())  # of a dilated time
 
     def keep_counts(self, windows: Sequence[counted.Window]) -> None:
         """Set what was executed in the place of what took time."""
-        state, found = self.state, counted.difference(self.environment.instrument, windows)
+        state, found = self.state, counted.difference(self.arm.instrument, windows)
         state.responses = counted.without_times(state.responses, self._by_a_clock)
         if found is not None:
             state.responses[counted.INSTRUCTIONS.name] = sum(found.processes.values())
+            state.responses |= {
+                counted.MODELLED_MISSES[kind].name: made for kind, made in found.modelled_misses.items()
+            }
             self.keep(counts.FILE, counts.encode(found), "the counts")
 
     def keep_measures(self, counted: Mapping[str, float | None], result: LoadResult, transactions: int) -> None:

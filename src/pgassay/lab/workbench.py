@@ -18,6 +18,7 @@ from pgassay.count import Valgrind
 from pgassay.drive.block.preparation import Tell, tell_nobody
 from pgassay.drive.smart import BelievedMounts, SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
+from pgassay.hardware_counter import HardwareCounter
 from pgassay.host import accounts
 from pgassay.host.changes import Ledger, LocalHost, boot_of
 from pgassay.host.groups import own_limit_bytes
@@ -51,6 +52,7 @@ from pgassay.probe.sampler import Sampler
 from pgassay.record import known, live_sample
 from pgassay.record.disk import RealDisk
 from pgassay.scratch import state_directory
+from pgassay.study.document import HARDWARE, MODELLED
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
@@ -172,7 +174,11 @@ class Workbench:
             require_program=drivers.require_program,
             metronome=self.metronome,
             client=self.client,
-            instrument=Valgrind(self.runner, self._sockets, self.account.owner),
+            instruments={
+                "on": Valgrind(self.runner, self._sockets, self.account.owner),
+                MODELLED: Valgrind(self.runner, self._sockets, self.account.owner, misses=True),
+                HARDWARE: HardwareCounter(),
+            },
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
             missing=self._missing,
             note=live_sample.append,

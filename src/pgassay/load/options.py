@@ -18,7 +18,7 @@ from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number
 from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
-from pgassay.study.document import ALONG, COUNTED_LOAD, counts_along
+from pgassay.study.document import ALONG, COUNTED_LOAD, COUNTING, counts_along
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_boolean, parse_time_ms
 
@@ -85,7 +85,7 @@ def _age(text: str) -> float | None:
 def _count(text: str) -> str | None:
     word, colon, number = text.partition(":")
     if word != ALONG:
-        return "on" if parse_boolean(text) else "off"
+        return text if text in COUNTING else "on" if parse_boolean(text) else "off"
     number = number if colon else COUNTED_LOAD["transactions"]
     return f"{ALONG}:{int(number)}" if number.isascii() and number.isdigit() and int(number) else None
 
@@ -147,11 +147,11 @@ CORES: Kind[str] = kind(
 COUNT: Kind[str] = kind(
     _count,
     str,
-    f"on, off, {ALONG}, or {ALONG}:N transactions",
-    must=f"on, off, {ALONG} or {ALONG}:N",
+    f"off, {', '.join(COUNTING)}, {ALONG}, or {ALONG}:N transactions",
+    must=f"off, {', '.join(COUNTING)}, {ALONG} or {ALONG}:N",
     hint=f"{ALONG} counts {COUNTED_LOAD['transactions']} transactions in trials of their own, {ALONG}:50 counts 50",
 )
-"""Instructions instead of times, or along with them: then how many transactions are counted."""
+"""Instructions instead of times, by an instrument; or along with times: in how many transactions."""
 HOST: Kind[str] = kind(
     lambda text: text if _HOST.fullmatch(text) else None,
     str,
@@ -306,13 +306,10 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
         COUNT,
         name="count",
         default="off",
-        summary="count instructions under Valgrind: on, instead of timing; also, in trials of their own",
+        summary="count instructions under Valgrind: on, instead of timing; misses, modelled ones, too; also, in trials"
+        " of their own; hardware, by the processor",
         turns=LoadOptions.turns,
     )
-
-    @property
-    def count(self) -> bool:
-        return self.counting == "on"
 
     @property
     def counted_along(self) -> int | None:

@@ -5,7 +5,7 @@ A later version may add to it, and leaves what is here (docs/record.md).
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 
 from pgassay import untrusted
 from pgassay.record import trials
@@ -29,6 +29,8 @@ class CountsRecord:
     """A function's own instructions, and its calls."""
     system_calls: Mapping[str, float]
     """By the function that makes them, which libc calls after them."""
+    modelled_misses: Mapping[str, float] = field(default_factory=dict)
+    """By a kind of `interfaces.probe.MISSES`; empty unless asked for."""
 
 
 def encode(counts: CountsRecord) -> bytes:

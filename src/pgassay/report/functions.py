@@ -19,7 +19,7 @@ from pgassay.record.counts import CountsRecord, counts
 from pgassay.report import formatting
 from pgassay.report.findings import Judged
 from pgassay.report.json_values import effect_values
-from pgassay.report.section import Brief, Part, Section, Table, Values
+from pgassay.report.section import Brief, Part, Section, Sentences, Table, Values
 from pgassay.report.trials import by_treatment, valid_by_place
 from pgassay.study.document import COUNTED_RESOLUTION, COUNTED_RESPONSE
 from pgassay.study.levels import Place
@@ -113,6 +113,9 @@ def along(findings: "Findings") -> tuple[Along, ...]:
 def _describe(findings: "Findings") -> Iterator[Part]:
     known = {each.number: found for each in findings.trials if (found := counts(findings.run, each.number))}
     if not known:
+        return
+    if not any(each.functions for each in known.values()):
+        yield Sentences(("the processor's counter knows no functions: load.count = on has them, counted by Valgrind",))
         return
     functions = {number: each.functions for number, each in known.items()}
     system_calls = {
