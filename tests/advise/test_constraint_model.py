@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget
+from pgassay.advise.report import headline
 from pgassay.advise.smoothing import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
-from pgassay.advise.text import headline
 from pgassay.advise.walk import walk
 from pgassay.study.responses import Better, Response
 from pgassay.study.thresholds import Limit, Relation

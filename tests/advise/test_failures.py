@@ -5,9 +5,9 @@ from dataclasses import replace
 from benchmarks.advise import LIMITS, Server, space_with
 from pgassay.advise import screening
 from pgassay.advise.asking import settings_of
+from pgassay.advise.report import render, values
 from pgassay.advise.space import Limits, Machine, space_of
 from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_sentences, refused_table, refused_values
-from pgassay.advise.text import render, values
 from pgassay.advise.walk import walk
 from pgassay.report.section import Table
 from tests.advise.test_walk import task
