@@ -12,7 +12,7 @@ only to draw.
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations
 from math import exp, isfinite
 from typing import TYPE_CHECKING, Any
@@ -25,7 +25,7 @@ from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.proof import Level, Line, shown_to_help
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.task import Compared, Task, inverted, refused_sentences, refused_table, refused_values
+from pgassay.advise.task import Compared, Task, inverted, refused_sentences, refused_table
 from pgassay.advise.walk import Advice
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
@@ -251,7 +251,7 @@ def values(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
         "format": 1,
         **(_points_values if task.others else _lines_values)(task, advice, objectives),
         "screened": [screened_values(each, objectives) for each in advice.screened],
-        "refused": refused_values(advice.refused),
+        "refused": [asdict(each) for each in advice.refused],
         "left_out": dict(task.space.left_out),
         "start": dict(task.space.start.values),
         "study": advice.study if advice.proof or advice.points else None,
