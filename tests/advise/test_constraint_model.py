@@ -9,10 +9,10 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, space_with
 from pgassay.advise import budget
+from pgassay.advise.report import headline
 from pgassay.advise.smoothing import LIKELY, NO_LIMITS, SURE, Held, Holding, LimitChance, Slacks, holding, slack
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Task, Values
-from pgassay.advise.text import headline
 from pgassay.advise.walk import walk
 from pgassay.study.responses import Better, Response
 from pgassay.study.thresholds import Limit, Relation
@@ -114,9 +114,9 @@ def test_one_trial_beyond_a_limit_is_not_the_last_word() -> None:
         slacks.add(SPACE.start, trials([0.28, -0.01 if number == 2 else 0.26, 0.24, -0.5], noise))
     constraints = slacks.constraint_model(SPACE.narrowed(["s0", "s1"]))
     one, other, third, last = (SPACE.start.with_values({"s0": each}) for each in levels[1:])
-    assert constraints.probability(other) > LIKELY
-    assert constraints.probability(one) > SURE
-    assert constraints.probability(last) < 0.01
+    assert constraints.probabilities([other])[0] > LIKELY
+    assert constraints.probabilities([one])[0] > SURE
+    assert constraints.probabilities([last])[0] < 0.01
     assert constraints.likely([last, other]) == [other]
     assert constraints.likely([last]) == [last], "where none keeps it, all are left"
     assert constraints.safest([(last, (0.9,)), (one, (0.4,)), (third, (0.1,))])[0] == (one, (0.4,))
@@ -133,10 +133,10 @@ def test_by_few_trials_their_mean_and_the_spread_of_the_start_tell() -> None:
     slacks.add(SPACE.start, trials([0.3, -0.3], 0.05))
     constraints = slacks.constraint_model(SPACE.narrowed(["s0"]))
     good, bad = (SPACE.start.with_values({"s0": each}) for each in SPACE.dimensions[0].levels[1:3])
-    assert constraints.probability(good) > SURE
-    assert constraints.probability(bad) < LIKELY
+    assert constraints.probabilities([good])[0] > SURE
+    assert constraints.probabilities([bad])[0] < LIKELY
     assert Slacks().constraint_model(SPACE) == NO_LIMITS
-    assert NO_LIMITS.probability(bad) == 1.0
+    assert NO_LIMITS.probabilities([bad])[0] == 1.0
 
 
 def test_a_slack_is_a_log_ratio_with_the_sign_of_the_limit() -> None:

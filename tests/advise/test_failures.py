@@ -1,13 +1,13 @@
 """What was refused or failed is told with its reason, short: in the text, on the page, for scripts."""
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from benchmarks.advise import LIMITS, Server, space_with
 from pgassay.advise import screening
 from pgassay.advise.asking import settings_of
+from pgassay.advise.report import render, values
 from pgassay.advise.space import Limits, Machine, space_of
-from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_sentences, refused_table, refused_values
-from pgassay.advise.text import render, values
+from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_sentences, refused_table
 from pgassay.advise.walk import walk
 from pgassay.report.section import Table
 from tests.advise.test_walk import task
@@ -42,7 +42,7 @@ def test_they_are_gathered_by_their_reason_with_what_they_have_in_common() -> No
     (table,) = folded.blocks
     assert isinstance(table, Table)
     assert len(table.rows) == 2
-    assert refused_values(found)[1] == {
+    assert asdict(found[1]) == {
         "changes": {"jit": "off"}, "configurations": 2, "cause": "failed in its trial", "why": "process 4711 ended",
         "times": 3,
     }  # fmt: skip

@@ -8,9 +8,9 @@ from benchmarks.advise import LIMITS, TRIAL_S
 from pgassay.advise import budget
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.proof import TAKEN
+from pgassay.advise.report import gain, headline, render
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import gain, headline, render
 from pgassay.advise.walk import walk
 from tests.advise.stepped import Stepped
 

@@ -11,10 +11,10 @@ from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
 from pgassay.advise.front import Standing, dominates, front_of, judged, picked
+from pgassay.advise.report import chance, line_standing, standing
 from pgassay.advise.smoothing import Batches, kept_limits, probability, promising
 from pgassay.advise.space import Configuration, Limits
 from pgassay.advise.task import PointTrials, Task
-from pgassay.advise.text import chance, line_standing, standing
 from pgassay.analysis.observations import Observation
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.thresholds import Limit, Relation

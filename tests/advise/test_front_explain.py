@@ -9,10 +9,9 @@ from pathlib import Path
 from benchmarks.advise import space_with
 from benchmarks.advise_front import OBJECTIVES, TwoServer
 from pgassay.advise.front import moved_costs
-from pgassay.advise.page import sections
+from pgassay.advise.report import render, sections
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import PointTrials, Task
-from pgassay.advise.text import render
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.observations import Observation
 from pgassay.report import page

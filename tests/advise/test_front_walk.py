@@ -13,11 +13,10 @@ from benchmarks.advise_front import THREE as RESPONSES
 from pgassay.advise import budget
 from pgassay.advise.asking import objectives_of
 from pgassay.advise.front import judged
-from pgassay.advise.page import point_rows, points_drawing, sections
+from pgassay.advise.report import auto_confs, headline, point_rows, points_drawing, render, sections, values
 from pgassay.advise.smoothing import SURE
 from pgassay.advise.space import Configuration
 from pgassay.advise.task import Task
-from pgassay.advise.text import auto_confs, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.errors import UsageError
 from pgassay.report import page

@@ -10,7 +10,7 @@ import pytest
 from pgassay.advise.asking import settings_of
 from pgassay.advise.budget import BLOCKS_MIN, amounts
 from pgassay.advise.laboratory import RealLaboratory, play_once
-from pgassay.advise.page import configurations
+from pgassay.advise.report import configurations
 from pgassay.advise.space import Limits, Machine, space_of
 from pgassay.advise.task import Question, Task, document, names_of
 from pgassay.errors import PgassayError, UsageError

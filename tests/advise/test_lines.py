@@ -9,11 +9,11 @@ from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, proof
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.proof import TAKEN, Line
+from pgassay.advise.report import gain, headline, level_words, render, values
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
 from pgassay.advise.task import Task
-from pgassay.advise.text import gain, headline, level_words, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.study.units import canonical
 from tests.advise.stepped import Stepped

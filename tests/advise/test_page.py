@@ -4,10 +4,9 @@ from functools import cache
 from pathlib import Path
 
 from benchmarks.advise import Server, space_with
-from pgassay.advise.page import drawing, rows_of, sections
+from pgassay.advise.report import drawing, headline, rows_of, sections
 from pgassay.advise.screening import Standing
 from pgassay.advise.task import Task
-from pgassay.advise.text import headline
 from pgassay.advise.walk import Advice, walk
 from pgassay.report import page
 from pgassay.report.charts import specified

@@ -9,9 +9,9 @@ import pytest
 
 from pgassay.advise.asking import settings_of
 from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, keep_refused, refused_by, refused_in
+from pgassay.advise.report import render
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Cause, Failure, Question, relative
-from pgassay.advise.text import render
 from pgassay.errors import PgassayError, UsageError
 from pgassay.interfaces.errors import SettingError
 from pgassay.lab.runner import Watcher

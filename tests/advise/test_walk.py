@@ -7,11 +7,11 @@ import pytest
 
 from benchmarks.advise import LIMITS, TRIAL_S, Server, placebos, space_with
 from pgassay.advise import budget
+from pgassay.advise.report import auto_confs, headline, render, values
 from pgassay.advise.screening import Standing
 from pgassay.advise.smoothing import LimitChance
 from pgassay.advise.space import Configuration, index_of
 from pgassay.advise.task import Compared, Task, Values, inverted
-from pgassay.advise.text import auto_confs, headline, render, values
 from pgassay.advise.walk import Advice, walk
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.advise_front import OBJECTIVES
-from pgassay.advise import folder, text
+from pgassay.advise import folder, report
 from pgassay.advise.laboratory import RealLaboratory
-from pgassay.advise.page import sections
+from pgassay.advise.report import sections
 from pgassay.advise.task import Question
 from pgassay.cli import main
 from pgassay.lab.runner import Watcher
@@ -29,12 +29,12 @@ def advised(place: Path, kind: str) -> Path:
     if kind == "one":
         wanted, advice = found_of_one()
         question = Question({"driver": "pgbench"}, "tps")
-        told = text.values(wanted, advice, ["tps"], "x")
+        told = report.values(wanted, advice, ["tps"], "x")
     else:
         server, several = found_on(1)
         wanted = task(server)
         question = Question({"driver": "pgbench"}, "tps", others=("cost",))
-        told = text.values(wanted, several, OBJECTIVES, "x")
+        told = report.values(wanted, several, OBJECTIVES, "x")
     path = place / "advice"
     folder.begin(path, folder.SavedTask(wanted, question))
     findings = Findings(make_run(path / "confirmation"))

@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.advise import Server, space_with
 from benchmarks.advise_front import TwoServer
-from pgassay.advise import page as advice_page
-from pgassay.advise import text
+from pgassay.advise import report
 from pgassay.advise.walk import walk
 from pgassay.report import page
 from pgassay.report.findings import Findings
@@ -38,7 +37,7 @@ def advice(findings: Findings, path: Path) -> tuple[Path, str]:
     server = Server(space_with(10), 0.02, 1)
     task = test_walk.task(server)
     found = walk(task, server)
-    return page.write(findings, path, own=advice_page.sections(task, found, ["tps"])), text.headline(found, ["tps"])
+    return page.write(findings, path, own=report.sections(task, found, ["tps"])), report.headline(found, ["tps"])
 
 
 def front(findings: Findings, path: Path) -> tuple[Path, str]:
@@ -46,7 +45,7 @@ def front(findings: Findings, path: Path) -> tuple[Path, str]:
     server = TwoServer(space_with(6), 0.02, 1)
     task, found = test_front_walk.task(server), test_front_walk.walked(server)
     names = tuple(findings.responses)[:2]
-    return page.write(findings, path, own=advice_page.sections(task, found, names)), text.headline(found, names)
+    return page.write(findings, path, own=report.sections(task, found, names)), report.headline(found, names)
 
 
 MADE: dict[str, Callable[[Findings, Path], tuple[Path, str]]] = {"advice": advice, "front": front}

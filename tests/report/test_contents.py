@@ -85,7 +85,7 @@ def test_two_sections_share_no_key_but_mappings(findings: Findings, monkeypatch:
 
 
 def test_numbers_are_set_right_and_words_are_not() -> None:
-    rows = [("a", "+1.2 % [+0.1, +2.3]", "–", "not available", "2 blocks"), ("b", "×1.20", "12 MB", "8kB", "so it is")]
+    rows = [("a", "+1.2 % [+0.1, +2.3]", "–", "–", "2 blocks"), ("b", "×1.20", "12 MB", "8kB", "so it is")]
     assert Table(("", "1", "2", "3", "4"), rows).numeric == [False, True, True, True, False]
     assert Table(("name", "value"), [("8", Cell("1,200", unit="ms"))]).numeric == [False, True]
     assert Table(("name", "value"), [("8", "1,200")], texts=True).numeric == [False, False]

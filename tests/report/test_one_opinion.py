@@ -171,7 +171,7 @@ def figures_like_tables(findings: Findings) -> Iterator[str]:
     """An effect is written in a figure as in the table beside it; figures have ratios and shares."""
     for response, each in judged_of(findings):
         drawn = response.scale is Scale.RATIO or response.unit == "share"
-        row = forest_row(each.effect, response.title) if drawn else None
+        row = forest_row(each.effect, response.title, response, 0.02) if drawn else None
         if row is not None and row["text"] != formatting.effect(each.effect, response):
             yield f"{response.name}: {row['text']} and {formatting.effect(each.effect, response)}"
 

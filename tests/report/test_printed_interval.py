@@ -74,7 +74,7 @@ def test_every_printed_verdict_agrees_with_the_printed_interval(
         assert found.kind is Kind.UNRESOLVED
         assert low <= 0.0 <= high
     # The page's forest, the headline and the JSON show the same interval.
-    row = forest_row(effect, "a")
+    row = forest_row(effect, "a", response, 0.02)
     assert row is not None
     assert row["text"] == formatting.effect(effect, response)
     told = headline(Case(response, "base", [Judged(effect, found)])).sentences[0]

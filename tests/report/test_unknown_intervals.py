@@ -38,8 +38,8 @@ def wide(effect: Effect) -> Effect:
 def test_a_forest_leaves_it_out(findings: Findings) -> None:
     effect = next(each for each in findings.costs if 1e5 < each.high < inf)
     assert formatting.UNKNOWN in formatting.effect(effect, findings.responses[WAL])
-    assert forest_row(effect, "WAL") is None
-    assert forest_row(replace(effect, low=4.0), "WAL") is not None, "certainly more"
+    assert forest_row(effect, "WAL", findings.responses[WAL], 0.02) is None
+    assert forest_row(replace(effect, low=4.0), "WAL", findings.responses[WAL], 0.02) is not None, "certainly more"
     drawn = drawing(verdict.SECTION, findings, "responses")
     assert "104513" not in str(drawn.chart.to_dict())
     assert "10451" not in str(drawn.chart.to_dict())

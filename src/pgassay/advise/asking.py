@@ -25,7 +25,7 @@ from pgassay.advise.knowledge import (
     unknown_setting,
 )
 from pgassay.advise.knowledge import Scale as SettingScale
-from pgassay.advise.laboratory import OURS
+from pgassay.advise.laboratory import OURS, OVERHEAD
 from pgassay.advise.space import (
     MEMORY,
     Limits,
@@ -54,8 +54,6 @@ from pgassay.study.document import read
 from pgassay.study.model import ALTERNATE, SEQUENTIAL
 from pgassay.study.responses import Better, Response, Scale, full_name
 
-_OVERHEAD = 1.15
-"""What a run takes in addition to its trials: checks, decisions, the record."""
 _TURNED_LEAST = 4
 """Fewer settings are screened with the others, one server after the other."""
 _FLASH, _COMPRESSING = "--set drive.data=ssd", "--set drive.data=csd"
@@ -205,7 +203,7 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     limits = Limits(machine.memory_bytes, int(str(request.question.load.get("clients", 1))), nodes)
     require_room(space, limits)
     (higher, *others), ahead = _tried(request.question, space, bench, latest)
-    trial_s = ahead.trial_s * _OVERHEAD
+    trial_s = ahead.trial_s * OVERHEAD
     gone_s = ahead.preparation_s if spent_s is None else spent_s
     references = len({space.start, space.default, within(space.dimensions, space.rule_of_thumb, limits)})
     turned_s = None if others else _turned_s(request.question, space, bench, latest)
@@ -346,7 +344,7 @@ def _turned_s(question: Question, space: Space, bench: Workbench, latest: int) -
         return None
     if resolved.study.design.pairing != ALTERNATE:
         return None
-    return forecast(resolved, known_pace(resolved, latest)).trial_s * _OVERHEAD
+    return forecast(resolved, known_pace(resolved, latest)).trial_s * OVERHEAD
 
 
 def objective_of(name: str, responses: Sequence[Response]) -> Response:

@@ -140,23 +140,7 @@ def judged(
     start, *arms = seen.configurations
     numbers = {each: number for number, each in enumerate(seen.configurations)}
     responses = [seen.responses[name] for name in seen.objectives]
-    effects = {
-        each: tuple(
-            effect
-            for name in seen.objectives
-            for effect in compare(
-                seen.observations[name],
-                seen.responses[name],
-                "0",
-                blocks_max=blocks,
-                comparisons=len(arms) * len(seen.objectives),
-                looks="once",
-                primary=True,
-                arms=[Place(str(numbers[each]), "", "")],
-            )
-        )
-        for each in arms
-    }
+    effects = _effects(seen, seen.objectives, arms, blocks, primary=True)
     kept = {each: kept_limits(seen.limits, seen.observations, str(numbers[each]), "0") for each in (start, *arms)}
     own = {
         each: Standing.FAILED
@@ -209,18 +193,24 @@ def moved_costs(
 
     All costs of all of them are one family, at 95 %, as the lab has it of a study's costs: why it may be, and no proof.
     """
+    found = _effects(seen, seen.costs, configurations, blocks, primary=False)
+    return {arm: surely_moved(effects, seen.responses) for arm, effects in found.items()}
+
+
+def _effects(
+    seen: PointTrials, names: Sequence[str], configurations: Sequence[Configuration], blocks: int, *, primary: bool
+) -> dict[Configuration, tuple[Effect, ...]]:
+    """Of each its effects on these responses against the start, all of them one family."""
     numbers = {each: str(number) for number, each in enumerate(seen.configurations)}
     return {
-        arm: surely_moved(
-            [
-                effect
-                for name in seen.costs
-                for effect in compare(
-                    seen.observations[name], seen.responses[name], "0", blocks_max=blocks,
-                    comparisons=len(configurations) * len(seen.costs), looks="once", arms=[Place(numbers[arm], "", "")],
-                )
-            ],
-            seen.responses,
+        arm: tuple(
+            effect
+            for name in names
+            for effect in compare(
+                seen.observations[name], seen.responses[name], "0", blocks_max=blocks,
+                comparisons=len(configurations) * len(names), looks="once", primary=primary,
+                arms=[Place(numbers[arm], "", "")],
+            )
         )
         for arm in configurations
     }  # fmt: skip

@@ -60,7 +60,7 @@ from pgassay.study.thresholds import Limit, resolve
 REPORT = "report"
 _PATIENCE = 1.3
 """How much longer than forecast a study of fixed blocks may take."""
-_BESIDE = 1.15
+OVERHEAD = 1.15
 """What a run takes in addition to its trials: checks, decisions, the record."""
 REFUSED_FILE = "refused.json"
 OURS = (UsageError, SettingError)
@@ -192,7 +192,7 @@ class RealLaboratory:
     def spent_s(self, name: str) -> float:
         """See `task.Laboratory`: by the record of the study that is in its folder."""
         path = self.folder / name
-        return _BESIDE * sum(each.length_s for each in Run.open(path).trials) if path.exists() else 0.0
+        return OVERHEAD * sum(each.length_s for each in Run.open(path).trials) if path.exists() else 0.0
 
     def left_s(self, name: str) -> float:
         """What is left of the budget before the run of this name, by the records of the others."""
@@ -294,7 +294,7 @@ class RealLaboratory:
         """
         runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
         turned = differing(everything[0], everything) <= {*screenings.in_turns(self.space)}
-        return _BESIDE * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
+        return OVERHEAD * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)

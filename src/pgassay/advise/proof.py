@@ -61,8 +61,7 @@ def judged(best: Configuration, start: Configuration, compared: Mapping[Configur
     lines = []
     for name, without in left_out_in_turn(best, start).items():
         found = compared.get(without)
-        kept = found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
-        lines.append(Line(name, best.values[name], start.values[name], found, kept))
+        lines.append(Line(name, best.values[name], start.values[name], found, worse(found)))
     return tuple(sorted(lines, key=lambda each: not each.kept))
 
 

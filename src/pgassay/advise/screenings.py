@@ -65,17 +65,18 @@ def screened(
     """The screening of a task; raises `UsageError` where it tells nothing."""
     if task.turned:
         return _apart(task, trials, tell, noted)
-    measure = relative(task, trials, noted)
-    plan = screening.plan(task.space, task.limits, task.seed)
-    tell(f"screening {len(plan.names)} settings in {2 * len(plan.pairs)} configurations")
-    first, rest = screening.begun(plan, budget.PAIRS_A_BATCH)
-    values = screened_pairs(task, first, measure)
-    hiding = () if task.others else screening.hiding(first, of_objective(values, 0))
+    first, looked, hiding, plan, values = _looked(task, task.space, relative(task, trials, noted), tell, screening.LOOK)
     if hiding:
-        return _beside(task, first, values, hiding, measure, tell)
-    batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
-    values = (*values, *screened_pairs(task, rest, measure, before=batches))
-    plan = screening.joined(first, rest)
+        # The time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
+        spent_s = task.amounts.trial_s * budget.trials_of(len(first.pairs))
+        shown = screening.effects(plan, of_objective(values, 0), margin=task.margin, level=screening.BESIDE_LEVEL)
+        return Screening(
+            replace(task, amounts=budget.spent(task.amounts, spent_s)),
+            screening.joined(first, plan),
+            (*looked, *values),
+            (*hiding, *shown),
+            (len(first.pairs), len(plan.pairs)),
+        )
     count = len(task.more)
     level = 1 - (1 - (screening.LEVEL if task.others else screening.BESIDE_LEVEL)) / count
     found = (
@@ -100,20 +101,28 @@ def screened_pairs(
     return tuple(found[index] for index in range(len(plan.pairs)))
 
 
-def _beside(
-    task: Task, first: Plan, values: Sequence[Values], hiding: tuple[Screened, ...], measure: Measure, tell: Tell
-) -> Screening:
-    """The screening begins again with settings that hide all others at their better level.
+def _looked(
+    task: Task, space: Space, measure: Measure, tell: Tell, look: int
+) -> tuple[Plan, tuple[Values, ...], tuple[Screened, ...], Plan, tuple[Values, ...]]:
+    """The first pairs with their values, what by these hides all other settings, and the pairs that count with theirs.
 
-    Under its worse level such a setting leaves the others little to show, and what they show there is of no use. The
-    time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
+    Where something hides them, the screening begins again with that at its better level: under its worse level it
+    leaves the others little to show, and what they show there is of no use. Else the pairs that count are all of them.
     """
-    plan = _plan_beside(task, task.space, hiding, tell)
-    own = screened_pairs(task, plan, measure, "screening-beside", 170)
-    found = screening.effects(plan, of_objective(own, 0), margin=task.margin, level=screening.BESIDE_LEVEL)
-    left = replace(task, amounts=budget.spent(task.amounts, task.amounts.trial_s * budget.trials_of(len(first.pairs))))
-    parts = (len(first.pairs), len(plan.pairs))
-    return Screening(left, screening.joined(first, plan), (*values, *own), (*hiding, *found), parts)
+    whole = screening.plan(space, task.limits, task.seed)
+    turned = ", by servers in turns" if task.turned else ""
+    tell(f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} configurations{turned}")
+    first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, look)
+    looked = screened_pairs(task, first, measure)
+    hiding = () if task.others else screening.hiding(first, of_objective(looked, 0))
+    if not hiding:
+        batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
+        values = (*looked, *screened_pairs(task, rest, measure, before=batches))
+        return first, looked, (), screening.joined(first, rest), values
+    plan = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher)
+    many = f"{len(plan.names)} settings in {2 * len(plan.pairs)} configurations"
+    tell(f"along with {plan.along_with} the others show: screening {many}")
+    return first, looked, hiding, plan, screened_pairs(task, plan, measure, "screening-beside", 170)
 
 
 def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted] | None) -> Screening:
@@ -129,23 +138,11 @@ def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted]
         return {each: None for each in wanted if each not in tried} | dict(values)
 
     space, left = task.space, task
-    turned = space.narrowed(task.turned)
-    whole = screening.plan(turned, task.limits, task.seed)
-    many = counted(len(whole.names), "setting")
-    tell(f"screening {many} in {2 * len(whole.pairs)} configurations, by servers in turns")
-    first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, _TURNED_LOOK)
-    looked = screened_pairs(task, first, absolute)
-    hiding = screening.hiding(first, of_objective(looked, 0))
+    first, looked, hiding, plan, values = _looked(task, space.narrowed(task.turned), absolute, tell, _TURNED_LOOK)
     if hiding:
-        plan = _plan_beside(task, turned, hiding, tell)
-        values = screened_pairs(task, plan, absolute, "screening-beside", 170)
         turns = task.amounts.least.turns
         assert turns is not None, "a task with settings in turns has their time"
         left = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
-    else:
-        plan = screening.joined(first, rest)
-        batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
-        values = (*looked, *screened_pairs(task, rest, absolute, before=batches))
     others, slow = _others(task, hiding, tell), tuple[Values, ...]()
     if others:  # relative to the start with each hiding setting at its better level
         better = space.start.with_values(screening.better_levels(hiding, higher=task.higher))
@@ -187,15 +184,6 @@ def _others(task: Task, hiding: Sequence[Screened], tell: Tell) -> Plan | None:
         f"{where}"
     )
     return found
-
-
-def _plan_beside(task: Task, space: Space, hiding: Sequence[Screened], tell: Tell) -> Plan:
-    plan = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher)
-    tell(
-        f"along with {plan.along_with} the others show: screening {len(plan.names)} settings in {2 * len(plan.pairs)}"
-        " configurations"
-    )
-    return plan
 
 
 def _relative(plan: Plan, values: Sequence[Values], found: Sequence[Screened], gain: float) -> tuple[Values, ...]:

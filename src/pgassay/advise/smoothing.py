@@ -397,10 +397,6 @@ class ConstraintModel:
             found = [min(pair) for pair in zip(found, limit.probabilities(configurations), strict=True)]
         return found
 
-    def probability(self, configuration: Configuration) -> float:
-        [found] = self.probabilities([configuration])
-        return found
-
     def likely(self, configurations: Sequence[Configuration]) -> list[Configuration]:
         """Those that keep the limits rather than not; all where none does."""
         if not self.limits or not configurations:

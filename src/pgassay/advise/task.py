@@ -119,16 +119,6 @@ def refused_table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
     return (Folded(title, (shown,)),) if rows else ()
 
 
-def refused_values(failures: Sequence[Failure]) -> list[dict[str, Any]]:
-    return [
-        {
-            "changes": dict(each.changes), "configurations": each.configurations, "cause": each.cause.value,
-            "why": each.why, "times": each.times,
-        }
-        for each in failures
-    ]  # fmt: skip
-
-
 def often(failure: Failure) -> str:
     tried = failure.cause in (Cause.FAILED, Cause.LIMIT)
     return counted(failure.times, "trial") if tried else counted(failure.configurations, "configuration")

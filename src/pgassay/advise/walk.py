@@ -46,7 +46,6 @@ from pgassay.advise.task import (
     relative,
     whatever_is_kept,
 )
-from pgassay.analysis.verdicts import Kind
 from pgassay.report.formatting import counted
 
 WHOLE = "whole"
@@ -112,8 +111,7 @@ class Advice:
     @property
     def helps(self) -> bool:
         """The same, whatever limits it keeps."""
-        found = self.proof.get("start")
-        return self.recommended is not None and found is not None and found.verdict.kind in (Kind.WORSE, Kind.FAILED)
+        return self.recommended is not None and proof.worse(self.proof.get("start"))
 
 
 @dataclass(frozen=True)

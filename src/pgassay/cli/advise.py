@@ -96,7 +96,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _begin(arguments: argparse.Namespace) -> int:
     from pgassay.advise import asking, folder, laboratory
-    from pgassay.advise.text import plan
+    from pgassay.advise.report import plan
     from pgassay.lab.workbench import Workbench
 
     path = run_path(arguments, NAME)
@@ -186,7 +186,7 @@ def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContext
 
 
 def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
-    from pgassay.advise import text
+    from pgassay.advise import report
     from pgassay.advise.laboratory import RealLaboratory
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
@@ -212,9 +212,9 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
     if arguments.json:
         print(to_json(values))
     elif arguments.quiet:
-        print(text.headline(advice, objectives))
+        print(report.headline(advice, objectives))
     else:
-        print(text.render(task, advice, objectives, str(path)), end="")
+        print(report.render(task, advice, objectives, str(path)), end="")
     return SUCCESS
 
 
@@ -222,7 +222,7 @@ def _finished(
     kept: "SavedTask", laboratory: "RealLaboratory", tell: "Tell", path: Path
 ) -> "tuple[Advice, dict[str, Any]]":
     """The advice at the end of its way, and what it says for scripts: its page and files are written."""
-    from pgassay.advise import folder, page, text
+    from pgassay.advise import folder, report
     from pgassay.advise.walk import walk
     from pgassay.report.json_values import to_json
 
@@ -230,10 +230,10 @@ def _finished(
     advice = walk(task, laboratory, tell)
     advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
     if advice.proof or advice.points:
-        laboratory.report(advice.study, page.sections(task, advice, objectives))
-    for file, lines in text.auto_confs(task, advice, objectives).items():
+        laboratory.report(advice.study, report.sections(task, advice, objectives))
+    for file, lines in report.auto_confs(task, advice, objectives).items():
         (path / file).write_text(lines, encoding="utf-8")
-    values = text.values(task, advice, objectives, str(path))
+    values = report.values(task, advice, objectives, str(path))
     (path / folder.RESULT_FILE).write_text(to_json(values) + "\n", encoding="utf-8")
     return advice, values
 

@@ -27,7 +27,7 @@ import msgspec
 
 from pgassay import scratch, untrusted
 from pgassay.record import errors, formats, trials
-from pgassay.record.ask import LIKENESS_FILE as LIKENESS_FILE
+from pgassay.record.ask import LIKENESS_FILE
 from pgassay.record.directory import HEADER_FILE, HOST_FILE, STUDY_FILE
 from pgassay.record.disk import files_below
 from pgassay.record.journal import FILE as JOURNAL_FILE

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.record import formats, trials
-from pgassay.record.ask import LIKENESS_FILE as LIKENESS_FILE
-from pgassay.record.ask import STATEMENTS_FILE as STATEMENTS_FILE
+from pgassay.record.ask import LIKENESS_FILE, STATEMENTS_FILE
 from pgassay.record.directory import read_header, read_journal
 from pgassay.record.disk import Disk, RealDisk, sha256_of
 from pgassay.record.errors import DamagedError, NewerFormatError, NotARunError, RecordError

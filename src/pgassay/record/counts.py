@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
 from pgassay import untrusted
-from pgassay.record import trials
-from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
 
 FILE = "counts.json"
@@ -45,11 +43,6 @@ def decode(text: bytes) -> CountsRecord:
 def counts(run: Run, number: int) -> CountsRecord | None:
     """What was counted in a trial; None where nothing was. Raises `DamagedError`."""
     for place in (FILE, f"{FOLDER}/{FILE}"):
-        name = f"{trials.DIRECTORY}/{number:06d}/{place}"
-        text = run.optional(name, "the counts")
-        try:
-            if text is not None:
-                return decode(text)
-        except ValueError as failure:
-            raise damaged(run.path, f"{name}: {failure}") from failure
+        if (found := run.of_trial(number, place, "the counts", decode)) is not None:
+            return found
     return None

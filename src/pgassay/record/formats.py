@@ -66,7 +66,7 @@ class RunHeader:
     """Covariates that are an amount of clients, threads or processors; None in older records."""
 
 
-class _Stamp(msgspec.Struct):
+class Stamp(msgspec.Struct):
     """What every file says first; everything else may differ between formats."""
 
     format: int
@@ -126,7 +126,7 @@ class _Facts(msgspec.Struct):
 
 def written_format(data: bytes, run: Path, where: str) -> int:
     """The format that a file says it has; raises `NewerFormatError`, or `DamagedError` where it says none."""
-    stamp = decode(_Stamp, data, run, where)
+    stamp = decode(Stamp, data, run, where)
     if stamp.format > FORMAT:
         raise newer_format(run, stamp.format, FORMAT, stamp.program_version)
     if stamp.format < 0:

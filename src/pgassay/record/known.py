@@ -164,12 +164,6 @@ class CounterProof:
     """What kind of drive it is by what zeros cost; empty where that does not show it."""
 
 
-class _Stamp(msgspec.Struct):
-    """What the file says first; everything else may differ between formats."""
-
-    format: int
-
-
 @dataclass(frozen=True)
 class KnownProofs:
     """What known writes showed of drives' counters: one entry a drive, by its own identity, the latest."""
@@ -186,7 +180,7 @@ def read_proofs(disk: Disk, path: Path) -> KnownProofs:
     """The machine's file; empty when there is none. Raises `RecordError` for one that cannot be read."""
     try:
         data = disk.read(path)
-        stamp = msgspec.json.decode(data, type=_Stamp)
+        stamp = msgspec.json.decode(data, type=formats.Stamp)
         if stamp.format == FORMAT:
             return msgspec.json.decode(data, type=KnownProofs)
         what = f"it has format {stamp.format}, this pgassay reads {FORMAT}"

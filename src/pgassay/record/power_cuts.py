@@ -10,8 +10,6 @@ from typing import Any
 
 from pgassay import untrusted
 from pgassay.analysis.power_cuts import Met
-from pgassay.record import trials
-from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
 from pgassay.record.values import Amount, Moment
 
@@ -84,8 +82,4 @@ def decode(data: bytes) -> tuple[CutRecord, ...]:
 
 
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
-    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
-    try:
-        return decode(run.optional(name, "the power cuts") or b"")
-    except ValueError as failure:
-        raise damaged(run.path, f"{name}: {failure}") from failure
+    return run.of_trial(number, FILE, "the power cuts", decode) or ()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from pgassay import untrusted
 from pgassay.errors import UsageError
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pgassay.record.series import Indexed
+
+T = TypeVar("T")
 
 
 class LeftOut(NamedTuple):
@@ -133,6 +135,15 @@ class Run:
             return None
         with as_record_error(self.path, f"read {what}", CHECK):
             return self.disk.read(self.path / name)
+
+    def of_trial(self, number: int, file: str, what: str, decode: Callable[[bytes], T]) -> T | None:
+        """A file (`what` in words) that not every trial has, decoded; None without it. Raises `RecordError`."""
+        name = f"{trials.DIRECTORY}/{number:06d}/{file}"
+        data = self.optional(name, what)
+        try:
+            return None if data is None else decode(data)
+        except ValueError as failure:
+            raise damaged(self.path, f"{name}: {failure}") from failure
 
     def series(self) -> "pl.LazyFrame":
         """All trials' series, columns as in `series.SCHEMA`.

@@ -11,8 +11,6 @@ import msgspec
 
 from pgassay import untrusted
 from pgassay.analysis.alternation import SliceRow
-from pgassay.record import trials
-from pgassay.record.errors import damaged
 from pgassay.record.reading import Run
 from pgassay.record.values import Amount, Moment
 from pgassay.study.responses import Status
@@ -97,10 +95,9 @@ def encode(slices: Sequence[SliceRecord]) -> bytes:
 
 def read_slices(run: Run, number: int) -> tuple[SliceRecord, ...]:
     """The slices of a trial; empty for one that had its server to itself. Raises `DamagedError`."""
-    name = f"{trials.DIRECTORY}/{number:06d}/{FILE}"
     decoder = msgspec.json.Decoder(SliceRecord)
-    try:
-        lines = (run.optional(name, "the slices") or b"").splitlines()
-        return tuple(untrusted.decoded(decoder.decode, line) for line in lines)
-    except ValueError as failure:
-        raise damaged(run.path, f"{name}: {failure}") from failure
+
+    def decode(data: bytes) -> tuple[SliceRecord, ...]:
+        return tuple(untrusted.decoded(decoder.decode, line) for line in data.splitlines())
+
+    return run.of_trial(number, FILE, "the slices", decode) or ()

@@ -10,8 +10,6 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
-
 from pgassay.record import formats, live_sample
 from pgassay.record.disk import Disk, files_below, sha256_of
 from pgassay.record.errors import RecordError, damaged
@@ -129,10 +127,7 @@ def left_out(disk: Disk, run: Path) -> frozenset[str]:
     """The names in `LEFT_OUT_FILE`; empty where there is none. Raises `DamagedError`."""
     if not disk.exists(run / LEFT_OUT_FILE):
         return frozenset()
-    try:
-        return frozenset(msgspec.json.decode(disk.read(run / LEFT_OUT_FILE), type=list[str]))
-    except (msgspec.MsgspecError, UnicodeDecodeError) as failure:
-        raise damaged(run, f"{LEFT_OUT_FILE}: {failure}") from failure
+    return frozenset(formats.decode(list[str], disk.read(run / LEFT_OUT_FILE), run, LEFT_OUT_FILE))
 
 
 def mismatches(disk: Disk, run: Path, number: int) -> list[str]:

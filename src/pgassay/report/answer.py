@@ -345,7 +345,7 @@ def choices(case: Case) -> Sequence[str]:
     return [
         name
         for name, found in kinds.items()
-        if name in allowed & judged and not found & {Kind.WORSE, Kind.FAILED} and _reasons(case, name, adverse=False)
+        if name in allowed & judged and not found & {Kind.WORSE, Kind.FAILED} and _reasons(case, [name], adverse=False)
     ]
 
 
@@ -360,8 +360,8 @@ def _passes(standing: Standing) -> bool:
     return not standing.failed and not standing.unknown
 
 
-def _reasons(case: Case, treatment: str, *, adverse: bool) -> Sequence[str]:
-    moved = [(r, effects) for r, effects in moved_of(case, treatment) if r.better is not Better.NEITHER]
+def _reasons(case: Case, treatments: Sequence[str], *, adverse: bool) -> Sequence[str]:
+    moved = [each for name in treatments for each in moved_of(case, name) if each[0].better is not Better.NEITHER]
     return list(dict.fromkeys(phrase_of(r).reason for r, effects in moved if Change(r, effects[0]).adverse is adverse))
 
 
@@ -370,10 +370,7 @@ def _by_other_responses(case: Case) -> str:
     names = choices(case)
     if not names:
         return ""
-    gains, prices = (
-        list(dict.fromkeys(reason for name in names for reason in _reasons(case, name, adverse=adverse)))
-        for adverse in (False, True)
-    )
+    gains, prices = (_reasons(case, names, adverse=adverse) for adverse in (False, True))
     if {*gains} & {*prices}:
         return f"decide by {joined(list(dict.fromkeys((*gains, *prices))))}"
     which = listed(names, "or") if len(names) <= LISTED_MAX else f"one of {len(names)} others"
@@ -420,7 +417,7 @@ def _whole(names: Sequence[str]) -> str:
 
 def _among(case: Case, safe: Sequence[str]) -> str:
     """Which of those that may be taken: the only one, or by what it costs; of several by their price, or the gain."""
-    against = list(dict.fromkeys(reason for name in safe for reason in _reasons(case, name, adverse=True)))
+    against = _reasons(case, safe, adverse=True)
     if len(safe) == 1:
         unless = f", unless {joined(against)} {'counts' if len(against) == 1 else 'count'} more" if against else ""
         return f"take {safe[0]}{unless}"
@@ -466,14 +463,13 @@ def _open(case: Case, subjects: Sequence[str]) -> str:
     if not still:
         return ""
     worse = [each.effect.treatment for each in case.verdicts if each.verdict.kind is Kind.WORSE]
-    against = list(dict.fromkeys(reason for name in subjects for reason in _reasons(case, name, adverse=True)))
+    against = _reasons(case, subjects, adverse=True)
     known = [each for each in still if each.verdict.more_blocks is not None]
     more = ""
     if known and not case.imported:
         nearest = min(known, key=lambda each: each.verdict.more_blocks or 0)
         blocks = nearest.verdict.more_blocks or 0
-        counted = str(blocks)
-        about = f"about {counted} more {plural('block', blocks)}{_time(nearest.verdict.more_s)}"
+        about = f"about {blocks} more {plural('block', blocks)}{_time(nearest.verdict.more_s)}"
         first = "" if len(case.verdicts) == 1 else f" with {place_of(nearest.effect)}"
         more = f"{about} may settle {phrase_of(case.primary).name}{first}"
     if worse:

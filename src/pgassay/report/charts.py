@@ -11,7 +11,7 @@ part of a bar that would hide all others.
 import json
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from math import exp, inf
+from math import exp
 from typing import Any
 
 import altair as alt
@@ -258,20 +258,20 @@ def forest(
     title: str,
     colours: Any,
     *,
-    most: float | None = None,
-    field: str = "",
-    names: Sequence[str] = (),
+    most: float,
+    field: str,
+    names: Sequence[str],
 ) -> Any:
     """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`.
 
     A row a label of `order`; a panel for each of two or more `names` that the rows have in `field`.
     """
     # One bar without information does not hide all others.
-    reach = min(most or inf, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
+    reach = min(most, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
     cut = any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows)
     said = {}
     for name in order:  # the line below a name says which side of 0 is better, where the rows do
-        sides = dict.fromkeys(side for row in rows if row["label"] == name and (side := row.get("side")))
+        sides = dict.fromkeys(side for row in rows if row["label"] == name and (side := row["side"]))
         said[name] = [*textwrap.wrap(name, _NAME_LETTERS), *sides] or [""]
     tops, height = {}, 0.0
     for name, lines in said.items():
@@ -306,16 +306,13 @@ def forest(
     label = label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N")
     text = alt.Chart().mark_text(align="right", baseline="middle")
     text = text.encode(x=right(names), y=down("_y", height), text="text:N")
-    bands = [band] if any("same_low" in row for row in rows) else []
-    return layered([*bands, line, bars, points, label, text], drawn, height, field, names)
+    return layered([band, line, bars, points, label, text], drawn, height, field, names)
 
 
-def forest_row(
-    effect: Effect, name: str, response: Response | None = None, resolution: float | None = None
-) -> dict[str, Any] | None:
+def forest_row(effect: Effect, name: str, response: Response, resolution: float) -> dict[str, Any] | None:
     """An effect as a row of a forest; None without an interval, with one that says nothing, or an endless bar.
 
-    With its `response` the row says which side is better, and with the `resolution` (a share) what counts as the same.
+    It says which side is better, and by the `resolution` (a share) what counts as the same.
     """
     if not effect.informative:
         return None
@@ -324,7 +321,9 @@ def forest_row(
     if max(map(abs, shown)) > _INFINITE:
         return None
     written = formatting.ratio_interval if ratio else formatting.points_interval
-    row = {
+    width = margin(effect.baseline_mean, response, resolution)
+    ends = [(exp(end) - 1) * 100 if ratio else end * 100 for end in (-width, width)]
+    return {
         "label": name,
         "treatment": effect.treatment,
         "estimate": shown[0],
@@ -332,9 +331,7 @@ def forest_row(
         "high": shown[2],
         "blocks": effect.blocks,
         "text": written(effect.estimate, effect.low, effect.high),
+        "side": _SIDES[response.better],
+        "same_low": ends[0],
+        "same_high": ends[1],
     }
-    if response is not None and resolution is not None:
-        width = margin(effect.baseline_mean, response, resolution)
-        ends = [(exp(end) - 1) * 100 if ratio else end * 100 for end in (-width, width)]
-        row |= {"side": _SIDES[response.better], "same_low": ends[0], "same_high": ends[1]}
-    return row

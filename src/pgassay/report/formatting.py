@@ -66,10 +66,9 @@ def unit(response: Response) -> str:
     return "µs" if response.unit == "us" else response.unit
 
 
-def titled(response: Response, shown: str | None = None) -> str:
-    """`Latency, ms`: the title with its unit, or with the one that is `shown` instead."""
-    name = unit(response) if shown is None else shown
-    title = capital(response.title)
+def titled(response: Response) -> str:
+    """`Latency, ms`: the title with its unit."""
+    name, title = unit(response), capital(response.title)
     return f"{title}, {name}" if name else title
 
 

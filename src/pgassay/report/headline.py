@@ -13,7 +13,6 @@ steps that it takes, and what they risk.
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import log
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.boundaries import FIRST_LOOK
@@ -59,7 +58,7 @@ from pgassay.report.answer import (
 )
 from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
-from pgassay.report.trials import median_s
+from pgassay.report.trials import median_s, middle
 from pgassay.study.document import COUNTED_RESPONSE
 from pgassay.study.drives import emulated, timed
 from pgassay.study.responses import Better, Response, Scale, Status
@@ -125,13 +124,9 @@ def headline_of(findings: "Findings") -> Headline:
         return cuts
     if findings.verdicts:
         found = statements.with_sentence(headline(findings.once(case_of)), findings)
-        if findings.counted:
-            first, *others = found.sentences
-            limits = [*_images(findings), _NOT_TIMED]
-            found = replace(found, sentences=(first, *limits, *others), rest=(*limits, *found.rest))
-        elif more := tuple(_along(findings)):
-            first, *others = found.sentences
-            found = replace(found, sentences=(first, *more, *others), rest=(*more, *found.rest))
+        more = (*_images(findings), _NOT_TIMED) if findings.counted else tuple(_along(findings))
+        first, *others = found.sentences
+        found = replace(found, sentences=(first, *more, *others), rest=(*more, *found.rest))
     else:
         found = of_curves(findings)
     if cuts is None:
@@ -228,15 +223,14 @@ def _full_speed(findings: "Findings") -> bool:
 
 def _checkpoint_s(findings: "Findings") -> float | None:
     """Seconds from one checkpoint to the next, the median of the valid trials that had one."""
-    found = [
+    return middle(
         window / cycles
         for trial in findings.trials
         if trial.status is Status.VALID
         and isinstance(window := trial.regime.get("window_s"), int | float)
         and isinstance(cycles := trial.regime.get("checkpoint_cycles"), int | float)
         and cycles >= 1
-    ]
-    return median(found) if found else None
+    )
 
 
 def _recommended(findings: "Findings") -> str:

@@ -174,8 +174,7 @@ def _found(each: ArmCuts) -> str:
 
 
 def _untried(each: ArmCuts) -> str:
-    *others, last = each.coverage.untried
-    return f"not tried {', '.join(others)} or {last}" if others else f"not tried {last}"
+    return f"not tried {joined(each.coverage.untried, 'or')}"
 
 
 def _sound(each: ArmCuts) -> str:

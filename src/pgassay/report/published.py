@@ -24,6 +24,7 @@ from pgassay.analysis.claims import (
     NO_SUCH_ARM,
     ClaimJudgement,
     Mark,
+    Sides,
     absent_levels,
     needed_parts,
     no_such_pair,
@@ -136,24 +137,31 @@ def _changes(findings: "Findings", asked: Claim, response: Response) -> Iterator
 
 def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
     """Two responses of each trial, or two conditions, from the same blocks."""
-    seen = findings.observations(asked.response)
-    divisors = findings.observations(asked.per) if asked.per else None
     for arm in _arms(findings, asked):
         typed = {name: level.typed for name, level in findings.levels[arm.place].items()}
         found = claims.sides(replace(asked, treatment=typed), findings.study)
-        if found is None:
-            continue
-        effect = claims.paired_effect(
-            asked,
-            found,
-            response,
-            seen,
-            divisors,
-            blocks_max=findings.study.design.blocks_max,
-            looks=findings.looks,
-        )
-        effect = replace(effect, refused=decide.refusal_of_pair(findings, response, found.mine, found.theirs))
-        yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
+        if found is not None:
+            effect = _paired_effect(findings, asked, found, response)
+            yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
+
+
+def _paired_effect(
+    findings: "Findings", asked: Claim, sides: Sides, response: Response, than: Sides | None = None
+) -> Effect:
+    effect = claims.paired_effect(
+        asked,
+        sides,
+        response,
+        findings.observations(asked.response),
+        findings.observations(asked.per) if asked.per else None,
+        blocks_max=findings.study.design.blocks_max,
+        looks=findings.looks,
+        than=than,
+    )
+    pairs = [(sides.mine, sides.theirs)]
+    pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
+    refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
+    return replace(effect, refused=next(filter(None, refusals), ""))
 
 
 def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
@@ -377,20 +385,7 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):
-        effect = claims.paired_effect(
-            claim,
-            sides,
-            response,
-            findings.observations(claim.response),
-            findings.observations(claim.per) if claim.per else None,
-            blocks_max=study.design.blocks_max,
-            looks=findings.looks,
-            than=than,
-        )
-        pairs = [(sides.mine, sides.theirs)]
-        pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
-        refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
-        effect = replace(effect, refused=next(filter(None, refusals), ""))
+        effect = _paired_effect(findings, claim, sides, response, than)
         marked = claims.judge(
             claim,
             effect,

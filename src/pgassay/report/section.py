@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FOLDED_FROM = 5
 """Blocks of one kind beyond which a page folds each of them."""
-_NUMBER = re.compile(r"[-–+−×±]?\d|[-–∞]?$|not available$")
+_NUMBER = re.compile(r"[-–+−×±]?\d|[-–∞]?$")
 
 
 class Surface(Flag):
@@ -266,8 +266,7 @@ def folded(blocks: Sequence[Table]) -> Iterator[Block]:
         yield Folded(each.title, (each,)) if many else each
 
 
-NOT_AVAILABLE = "not available"
-NOTHING = (formatting.MISSING, NOT_AVAILABLE, "")
+NOTHING = (formatting.MISSING, "")
 _NAMED = 3
 """Tables and figures that a folded section names; the rest it counts."""
 _LETTERS = 90
@@ -292,8 +291,7 @@ def arranged(blocks: Iterable[Block]) -> Arranged:
         if isinstance(block, Table):
             found = _table(block)
         elif isinstance(block, Sentences):
-            said, lost = _said(block.texts)
-            found = Arranged((replace(block, texts=said),) if said else (), lost)
+            found = Arranged((block,) if block.texts else ())
         elif isinstance(block, Folded):
             inner = arranged(block.blocks)
             found = Arranged((replace(block, blocks=inner.blocks),) if inner.blocks else (), inner.missing)
@@ -304,33 +302,21 @@ def arranged(blocks: Iterable[Block]) -> Arranged:
     return Arranged(tuple(shown), tuple(dict.fromkeys(missing)))
 
 
-def _said(texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Sentences, and what is missing by those that say so."""
-    prefix = f"{NOT_AVAILABLE}: "
-    every = tuple(texts)
-    missing = tuple(text.removeprefix(prefix) for text in every if text.startswith(prefix))
-    return tuple(text for text in every if not text.startswith(prefix)), missing
-
-
 def _table(table: Table) -> Arranged:
-    notes, missing = _said(table.notes)
-    table = replace(table, notes=notes)
     if table.texts or not table.rows:
-        return Arranged((table,), missing)
+        return Arranged((table,))
     numeric = [place for place, right in enumerate(table.numeric) if right]
     kept = [place for place, row in enumerate(table.rows) if not _empty(row, numeric)]
     lost = [str(row[0]) for place, row in enumerate(table.rows) if place not in kept]
     table = _with_rows(table, kept)
     if not table.rows:
-        return Arranged((), (*missing, *_where(lost, table)))
+        return Arranged((), tuple(_where(lost, table)))
     columns = [place for place in numeric if all(str(row[place]) in NOTHING for row in _full(table))]
     lost += [table.head[place] for place in columns]
     table = _without_columns(table, columns)
-    lines: list[str] = []
+    lines, missing = list[str](), tuple(_where(lost, table))
     if not table.whole:
         table, lines = _varied(table)
-    table, holes = _filled(table)
-    missing = (*missing, *_where([*lost, *holes], table))
     if not table.rows or len(table.head) < 2:  # all of it is constant
         return Arranged((Sentences([f"{table.title}: {line}" if table.title else line for line in lines]),), missing)
     if lines and table.title:
@@ -385,18 +371,6 @@ def _with_unit(row: Row) -> str:
     value, title = _value(row[1]), row[0]
     unit = title.unit if isinstance(title, Cell) and value.replace(",", "").replace(".", "").isdigit() else ""
     return f"{value} {unit}".rstrip()
-
-
-def _filled(table: Table) -> tuple[Table, list[str]]:
-    """A dash for each single cell that is not available, and what these are."""
-    holes = []
-    rows: list[Row] = []
-    for row in table.rows:
-        for place, cell in enumerate(row):
-            if str(cell) == NOT_AVAILABLE:
-                holes.append(f"{row[0]}, {table.head[place]}" if table.head[place] else str(row[0]))
-        rows.append([formatting.MISSING if str(cell) == NOT_AVAILABLE else cell for cell in row])
-    return (replace(table, rows=rows), holes) if holes else (table, [])
 
 
 def _with_rows(table: Table, kept: Sequence[int]) -> Table:

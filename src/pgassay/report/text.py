@@ -93,10 +93,13 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 
 
 def _headline(findings: "Findings") -> list[list[str]]:
-    sections = [section for section in contents.sections() if section.name == HEADLINE]
-    blocks = [block for section in sections for block in section.shown(findings, Surface.TERMINAL)]
+    blocks = _answer(findings)
     said = [f"{formatting.sentence(text)}." for text in _said(blocks, small=False)]
     return [_wrapped(text) for text in (*said, *_said(blocks, small=True))]
+
+
+def _answer(findings: "Findings") -> Sequence[Block]:
+    return [block for each in contents.sections(HEADLINE) for block in each.shown(findings, Surface.TERMINAL)]
 
 
 def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
@@ -200,8 +203,7 @@ def markdown(findings: "Findings") -> str:
 
 def _markdown_lines(findings: "Findings") -> Iterator[str]:
     yield f"## {escaped(findings.study.title)}"
-    answers = [section for section in contents.sections() if section.name == HEADLINE]
-    for block in (block for section in answers for block in section.shown(findings, Surface.TERMINAL)):
+    for block in _answer(findings):
         if isinstance(block, Sentences):
             for text in filter(None, block.texts):
                 yield from ("", escaped(formatting.sentence(text)) + ("" if block.small else "."))
