@@ -114,6 +114,7 @@ def test_the_columns_are_those_that_the_file_names() -> None:
     assert found.modelled_misses == {"first_level_cache": 11.0, "last_level_cache": 2.0, "branch": 5.0}
     turned = MISSES.replace("Ir Dr", "Dr Ir").replace(" I1mr", " Event")
     assert parse(turned.splitlines()).functions["PostgresMain"] == (30.0, 0.0)
+    assert "first_level_cache" not in parse(turned.splitlines()).modelled_misses
     assert parse(FILE.splitlines()).modelled_misses == {}, "not asked for, so none and not 0"
 
 
@@ -174,14 +175,7 @@ WRITING = "import os; f = os.open({!r}, os.O_WRONLY | os.O_CREAT); [os.pwrite(f,
 @pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
 def test_system_calls_are_counted_by_the_function_that_libc_names_after_them(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
-    words = [
-        *instrument.begin(),
-        sys.executable,
-        "-I",
-        "-S",
-        "-c",
-        WRITING.format(str(tmp_path / "file"), 321),
-    ]
+    words = [*instrument.begin(), sys.executable, "-I", "-S", "-c", WRITING.format(str(tmp_path / "file"), 321)]
     executed = instrument.window(1, ())
     subprocess.run(words, check=True, timeout=300)
     (found,) = executed()

@@ -55,15 +55,15 @@ def test_one_that_does_not_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path:
 def test_one_that_others_have_for_a_part_of_the_time_is_refused(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    with pytest.raises(UsageError, match="other programs have them"):
+    with pytest.raises(UsageError, match="ran for 99% of the time only"):
         counter(monkeypatch, tmp_path, 0, 10 * LOOP, running=99).require()
 
 
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EACCES, r"kernel.perf_event_paranoid = 3 or a container forbids it"),
-        (errno.EPERM, r"kernel.perf_event_paranoid = 3 or a container forbids it"),
+        (errno.EACCES, r"kernel.perf_event_paranoid = 3, or a container, forbids it"),
+        (errno.EPERM, r"kernel.perf_event_paranoid = 3, or a container, forbids it"),
         (errno.ENOENT, "this machine has none"),
         (errno.EOPNOTSUPP, "this machine has none"),
     ],

@@ -30,8 +30,8 @@ _INSTRUCTIONS, _SYSTEM_CALLS = "Ir", "sysCount"
 _MISSES = dict(zip(MISSES, (("I1mr", "D1mr", "D1mw"), ("ILmr", "DLmr", "DLmw"), ("Bcm", "Bim")), strict=True))
 """The events of a kind of misses: fetching instructions, reading, writing; conditional and indirect branches."""
 _MODEL = ("--cache-sim=yes", "--branch-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=8388608,16,64")
-"""The same caches on every machine: bytes, ways, bytes of a line. Of a virtual machine's processor it may know none, or
-takes one for the last level that many others share."""
+"""The same caches on every machine: bytes, ways, bytes of a line. On a virtual machine Callgrind may find no caches, or
+take one that many machines share for the last level."""
 _UNLIKE = re.compile(r"(__)?(libc_)?((recv|send|poll|epoll_wait)|(gettimeofday|clock_gettime|time)(_syscall)?)")
 """System calls that a server makes otherwise: how often it looks for a message depends on when that comes, and a clock
 is read without the kernel where there is no Valgrind (vdso(7))."""

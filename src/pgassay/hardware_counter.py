@@ -1,8 +1,8 @@
 """The processor's own counter as an instrument: user-space instructions at the speed of a native server.
 
 An event that is inherited counts a process and all that it forks from then on (perf_event_open(2)). So one of the
-postmaster, opened when a window begins, has the window's backends and parallel workers, but no functions, and also what
-the postmaster executes to fork them, which is the same in both windows.
+postmaster, opened when a window begins, has the window's backends and parallel workers, but no functions. It also has
+what the postmaster executes to fork them: the same in both windows but for parallel workers, forked for each query.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ _ATTRIBUTES = struct.Struct("=IIQQQQQIIQ")
 _LOOPS = 200_000
 _ALIKE = 0.02
 _PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
-_OTHERWISE = "leave load.count = hardware out: --count alone counts with Valgrind"
+_OTHERWISE = "use --count alone, which counts with Valgrind"
 
 
 class HardwareCounter:
@@ -93,17 +93,18 @@ class HardwareCounter:
 
 
 def _read(event: io.FileIO) -> int:
-    """Raises `BenchError` where others had the counter for a part of the time, which would leave an estimate."""
+    """Raises `BenchError` where the counter ran for a part of the time, which would leave an estimate."""
     count, enabled, running = struct.unpack("=QQQ", event.read(24))
     if running < enabled:
-        raise BenchError("the processor's counters cannot be used: other programs have them, too")
+        share = f"{running / enabled:.0%} of the time only: other programs use them, or the cores differ"
+        raise BenchError(f"the processor's counters ran for {share}")
     return int(count)
 
 
 def _why(error: OSError) -> str:
     if error.errno in (errno.EACCES, errno.EPERM):
         try:
-            return f"kernel.perf_event_paranoid = {_PARANOID.read_text().strip()} or a container forbids it"
+            return f"kernel.perf_event_paranoid = {_PARANOID.read_text().strip()}, or a container, forbids it"
         except OSError:
             return "this kernel or a container forbids it"
     return "this machine has none" if error.errno in (errno.ENOENT, errno.EOPNOTSUPP) else str(error.strerror)

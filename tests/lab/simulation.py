@@ -30,7 +30,7 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.journal import Decision, decisions_in
 from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
-from pgassay.study.document import COUNTING
+from pgassay.study.document import COUNT_LEVELS
 from pgassay.study.findings import Severity
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
@@ -72,7 +72,7 @@ PLAIN: Mapping[str, Any] = {
     "require_program": lambda driver: None,
     "client": lambda name: None,
     "references": (),
-    "instruments": dict.fromkeys(COUNTING, FakeInstrument()),
+    "instruments": dict.fromkeys(COUNT_LEVELS, FakeInstrument()),
     "note": lambda folder, sample: None,
 }
 """Of an environment whose machine is nothing but its drive and its servers."""

@@ -1,6 +1,6 @@
 """Trials that count what a server executes: two windows, their difference, and what cannot be counted."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -23,7 +23,7 @@ from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.probe.server_views import WAITS
 from pgassay.record.counts import FILE, FOLDER, CountsRecord, decode, encode
 from pgassay.record.errors import RecordError
-from pgassay.study.document import COUNTING
+from pgassay.study.document import COUNT_LEVELS
 from pgassay.study.responses import Better, Response, Status
 from pgassay.testing.fakes import FakeClock, FakeServer
 from tests.fakes.disk import Crashed
@@ -107,6 +107,26 @@ def test_a_window_ends_with_the_processes_of_its_load(tmp_path: Path) -> None:
     assert played is result
     assert [each.instructions for each in found.executed] == [1000.0]
     assert found.transactions == 10
+
+
+class NeverEnds(FakeServer):
+    """Its load's backend has executed something, and does not end."""
+
+    looks = 0
+
+    def processes(self) -> frozenset[int]:
+        self.looks += 1
+        return frozenset({7, 8} if self.looks > 1 else {7})
+
+
+def test_what_has_not_ended_is_not_taken_for_a_whole_count() -> None:
+    class CountsWhatLives(FakeInstrument):
+        def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+            return lambda: (Executed(BACKEND, 500.0, {}, {}),)
+
+    server = NeverEnds.__new__(NeverEnds)
+    _, found = counted.window(CountsWhatLives(), server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))
+    assert found.executed == ()
 
 
 class StillEnding(FakeServer):
@@ -211,7 +231,7 @@ class Counting(Simulation):
         def probes(server: Server, directory: Path) -> Sequence[Reader]:
             return (*usual.probes(server, directory), self.looks)
 
-        return replace(usual, instruments=dict.fromkeys(COUNTING, self.instrument), load=load, probes=probes)
+        return replace(usual, instruments=dict.fromkeys(COUNT_LEVELS, self.instrument), load=load, probes=probes)
 
 
 def counting(place: Path, count: str = "on") -> Counting:
@@ -348,7 +368,7 @@ class Uncountable(Counting):
     """Its servers write no counts."""
 
     def environment(self) -> Environment:
-        return replace(super().environment(), instruments=dict.fromkeys(COUNTING, FakeInstrument()))
+        return replace(super().environment(), instruments=dict.fromkeys(COUNT_LEVELS, FakeInstrument()))
 
 
 def test_a_timed_trial_stands_where_it_cannot_be_counted(tmp_path: Path) -> None:

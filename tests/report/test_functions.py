@@ -131,4 +131,4 @@ def test_a_count_without_functions_says_why_there_are_none(tmp_path: Path, capsy
             encode(CountsRecord("it", 9, {"backend": 7.0}, {}, {}))
         )
     assert main(["show", str(found.run.path), "--functions"]) == 0
-    assert "the processor's counter knows no functions" in capsys.readouterr().out
+    assert "it knows no functions: load.count = on" in capsys.readouterr().out

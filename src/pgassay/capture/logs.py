@@ -86,7 +86,7 @@ class Summary:
     last_us: int | None
     statements: tuple[LoggedStatement, ...]
     transactions: tuple[Transaction, ...]
-    """Their `statements` are indexes of the summary's here."""
+    """Here `statements` are indexes of `Summary.statements`, not query ids."""
     other_calls: int
     other_transactions: int
     sessions: int

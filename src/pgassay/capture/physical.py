@@ -191,9 +191,9 @@ def check(request: FilesRequest, found: LocalInstallation) -> None:
         copied.examine(found, request.directory, links=True)
 
 
-def _copy(source: Path, target: Path, programs: LocalInstallation) -> None:
+def _copy(source: Path, target: Path, installation: LocalInstallation) -> None:
     """Of a directory that nothing writes to; raises `ClusterError` where something does."""
-    copied.examine(programs, source, links=True)
+    copied.examine(installation, source, links=True)
     before = copied.identity(source)
     source = source.resolve()
     with ExitStack() as opened:

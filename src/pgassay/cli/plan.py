@@ -14,7 +14,7 @@ from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.report import formatting, likeness
-from pgassay.study.document import COUNTING, counts_along
+from pgassay.study.document import COUNT_LEVELS, counts_along
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -50,8 +50,8 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
         f"  pairing     {plan.pairing}",
-        # Calibrated are times.
-        *([] if plan.fixed.get("load.count") in COUNTING else [f"  noise       {_noise(plan)}"]),
+        # Only times are calibrated.
+        *([] if plan.fixed.get("load.count") in COUNT_LEVELS else [f"  noise       {_noise(plan)}"]),
         *forecast_lines(plan.forecasts),
         *(
             [f"  counts      a counted trial after each in the first {COUNTED_BLOCKS} blocks, on top of that time"]

@@ -143,7 +143,7 @@ _KILLED = "killed_runs"
 
 
 class Session:
-    """Open until `close`; `removed` names what of killed labs was removed when it was opened."""
+    """Open until `close`; `removed` names what killed labs had left and opening it removed."""
 
     def __init__(self, root: Root) -> None:
         """Raises `RemovedError` where another lab has taken the root along since it was found."""

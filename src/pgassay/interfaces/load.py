@@ -20,7 +20,7 @@ from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock, Elsewhere, Runner, Starter
 from pgassay.interfaces.server import READY_S, Server
 from pgassay.interfaces.slices import SlicePlayer
-from pgassay.study.document import COUNTING
+from pgassay.study.document import COUNT_LEVELS
 from pgassay.study.responses import Response
 from pgassay.study.work import TRANSACTION, Work
 
@@ -161,7 +161,7 @@ class LoadOptions(Options):
     @property
     def count(self) -> bool:
         """Are instructions counted instead of timing it?"""
-        return self.counting in COUNTING
+        return self.counting in COUNT_LEVELS
 
     @property
     def counted_along(self) -> int | None:

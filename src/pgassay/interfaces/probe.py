@@ -207,9 +207,10 @@ MISSES = ("first_level_cache", "last_level_cache", "branch")
 
 @dataclass(frozen=True)
 class Executed:
-    """What one process executed in user space, from its main function on, less what depends on how long that took.
+    """What one process executed in user space, or all of a window where the instrument cannot tell them apart.
 
-    So waits for the client and reports of statistics are left out, with all that they call.
+    Valgrind's begin at the main function, and leave out what depends on how long that took: waits for the client and
+    reports of statistics, with all that they call.
     """
 
     kind: str

@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.load import drivers
 from pgassay.load.options import RatedOptions
 from pgassay.record.counts import CountsRecord
-from pgassay.study.document import COUNTED_RESPONSE, COUNTING, MODELLED, Document
+from pgassay.study.document import COUNT_LEVELS, COUNTED_RESPONSE, MISSES_LEVEL, Document
 from pgassay.study.model import Study
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.units import parse_boolean
@@ -54,14 +54,18 @@ class Window:
 def window(
     instrument: Instrument, server: Server, clock: Clock, play: Callable[[], LoadResult]
 ) -> tuple[LoadResult, Window]:
-    """Play a load and count it; returns when its processes have ended. Processes that were there before are no part."""
+    """Play a load and count it; returns when its processes have ended, without a count where one does not.
+
+    Processes that were there before are no part.
+    """
     there = server.processes()
     executed = instrument.window(server.postmaster_pid, there)
     result = play()
     deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
     while server.processes() - there and clock.monotonic_ns() < deadline_ns:
         clock.sleep(_POLL_S)
-    return result, Window(result.transactions, executed())
+    found = executed()
+    return result, Window(result.transactions, () if server.processes() - there else found)
 
 
 def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecord | None:
@@ -104,14 +108,14 @@ def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
     """What trials with these options, one of each arm, have in addition."""
     if not any(each.count or each.counted_along for each in options):
         return ()
-    modelled = MODELLED_MISSES.values() if any(each.counting == MODELLED for each in options) else ()
+    modelled = MODELLED_MISSES.values() if any(each.counting == MISSES_LEVEL for each in options) else ()
     return (INSTRUCTIONS, *modelled)
 
 
 def counts(study: Study) -> bool:
     """Are instructions counted in this study, instead of times measured?"""
     count = study.fixed.get("load.count")
-    return count is not None and count.canonical in COUNTING
+    return count is not None and count.canonical in COUNT_LEVELS
 
 
 def require_countable(document: Document) -> None:
@@ -137,7 +141,7 @@ def require(arm: ResolvedArm) -> None:
         raise UsageError('"load.count" counts a fixed number of transactions', 'give it with "load.transactions" (-t)')
     if isinstance(load, RatedOptions) and load.rate_tps is not None:
         raise UsageError(
-            'a load with "load.rate" cannot be counted: an instrument makes the server too slow for it',
+            'a load with "load.rate" cannot be counted: its transactions go by time',
             "leave load.rate (-R) out",
         )
     if load.connections > 1:
@@ -146,7 +150,7 @@ def require(arm: ResolvedArm) -> None:
             "set load.clients = 1 (-c 1)",
         )
     if load.cuts:
-        raise UsageError('"load.cuts" goes by time, which "load.count" makes long', "leave one of them out")
+        raise UsageError('a load with "load.cuts" cannot be counted: power cuts go by time', "leave one of them out")
     jit = arm.setup.settings.get("jit")
     if jit is not None and parse_boolean(jit):
         raise UsageError(

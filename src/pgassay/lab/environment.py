@@ -127,7 +127,7 @@ class Environment:
     references: Sequence[ReferenceMeasurement]
     """What is measured after each window besides the load, where its options ask for it."""
     instruments: Mapping[str, Instrument]
-    """Each counts what the servers execute where a load asks for it, by that level of `load.count`."""
+    """What counts the servers' instructions, by level of `load.count`."""
     note: Callable[[Path, LiveSample], None]
     """Adds what a trial does just now to its staging directory, for those who watch (see `record.live_sample`)."""
     foreign_share_max: float = FOREIGN_SHARE_MAX

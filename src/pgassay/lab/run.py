@@ -197,7 +197,18 @@ def begin(
     drive can do where that was measured just now, `more_files` files of the record that say more about the study.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
-    study_toml = recorded_study(study, written.document)
+    first = prepared.resolved.arms[0]
+    header = RunHeader(
+        study=study.name,
+        started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        seed=written.seed,
+        responses=prepared.checked.responses,
+        command=tuple(command),
+        program_version=__version__,
+        rule=RULE,
+        work=drivers.find(first.setup.load.driver).work,
+        scales=tuple(each.name for each in first.bound if each.name in study.covariates and each.factor.scales),
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
     facts["postgres"] = installations(prepared.resolved)
@@ -227,19 +238,7 @@ def begin(
         facts["capacities"] = dict(capacities)
     facts[known.DISK_FACT] = known_disk(mount)
     facts |= fleet or {}
-    first = prepared.resolved.arms[0]
-    header = RunHeader(
-        study=study.name,
-        started_utc=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        seed=written.seed,
-        responses=prepared.checked.responses,
-        command=tuple(command),
-        program_version=__version__,
-        rule=RULE,
-        work=drivers.find(first.setup.load.driver).work,
-        scales=tuple(each.name for each in first.bound if each.name in study.covariates and each.factor.scales),
-    )
-    return RunDirectory.create(path, header, study_toml, facts, more_files=more_files)
+    return RunDirectory.create(path, header, recorded_study(study, written.document), facts, more_files=more_files)
 
 
 def recorded_study(study: Study, document: Document) -> str:

@@ -100,7 +100,7 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
     study = parse(name, small, catalogue)
     loads = [setup_of(study, arm, catalogue).load for arm in study.arms]
     small, fewer_connections = _with_fewer_connections(small, max(each.connections for each in loads))
-    # Of memory also what the server's processes take on top of it, the least and the most of all arms.
+    # For memory: what the server's processes take on top of it, from the least to the most over the arms.
     taken = [process_bytes(each) for each in loads]
     sizes = " to ".join(format_bytes(each) for each in dict.fromkeys((min(taken), max(taken))))
     notes = [CHOSEN] if "memory" in request.ours else []  # the original's is not its authors'
@@ -115,7 +115,7 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
 
 
 def _with_fewer_connections(document: Document, opened: int) -> tuple[Document, tuple[Resized, ...]]:
-    """The document with room for no more connections than so many that its arms open at most, and a reserve.
+    """The document with `max_connections` lowered to the most that an arm opens, and a reserve.
 
     Shared memory for each connection (locks above all) does not shrink with the data: 1000 of them take 25 MB, as much
     as all of a small model's shared_buffers, and the kernel ends a server that its memory does not hold.

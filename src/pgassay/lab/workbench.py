@@ -52,7 +52,7 @@ from pgassay.probe.sampler import Sampler
 from pgassay.record import known, live_sample
 from pgassay.record.disk import RealDisk
 from pgassay.scratch import state_directory
-from pgassay.study.document import HARDWARE, MODELLED
+from pgassay.study.document import HARDWARE_LEVEL, MISSES_LEVEL
 
 if TYPE_CHECKING:
     from pgassay.lab.arms import ResolvedStudy
@@ -176,8 +176,8 @@ class Workbench:
             client=self.client,
             instruments={
                 "on": Valgrind(self.runner, self._sockets, self.account.owner),
-                MODELLED: Valgrind(self.runner, self._sockets, self.account.owner, misses=True),
-                HARDWARE: HardwareCounter(),
+                MISSES_LEVEL: Valgrind(self.runner, self._sockets, self.account.owner, misses=True),
+                HARDWARE_LEVEL: HardwareCounter(),
             },
             references=(CpuYardstick(self.runner), NetworkReference(self.client)),
             missing=self._missing,

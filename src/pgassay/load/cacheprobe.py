@@ -335,13 +335,13 @@ _CACHESTAT = 451
 
 
 _PATHS = """
-SELECT name, current_setting('data_directory') || '/' || pg_relation_filepath(name::regclass)
+SELECT name, current_setting('data_directory') || '/' || pg_relation_filepath(to_regclass(name))
   FROM unnest(%s::text[]) name
 """
 _IN_BUFFERS = """
-SELECT name, count(bufferid) * current_setting('block_size')::float8 / nullif(pg_relation_size(name::regclass), 0)
+SELECT name, count(bufferid) * current_setting('block_size')::float8 / nullif(pg_relation_size(to_regclass(name)), 0)
   FROM unnest(%s::text[]) name
-  LEFT JOIN pg_buffercache ON relfilenode = pg_relation_filenode(name::regclass) AND relforknumber = 0
+  LEFT JOIN pg_buffercache ON relfilenode = pg_relation_filenode(to_regclass(name)) AND relforknumber = 0
    AND reldatabase = (SELECT oid FROM pg_database WHERE datname = current_database())
  GROUP BY name
 """
@@ -358,13 +358,13 @@ class _CacheStat(ctypes.Structure):
 def residency(server: Server, relations: Sequence[str]) -> dict[str, tuple[float | None, float | None]]:
     """The shares (0 … 1) of each relation that are now in the page cache and in shared_buffers; None if not available.
 
-    Each scan of pg_buffercache takes the longer the larger shared_buffers are: one for all relations.
+    One scan of pg_buffercache for all relations: its time grows with shared_buffers.
     """
     in_page_cache: dict[str, float | None] = {}
     in_buffers: dict[str, float | None] = {}
     with suppress(QueryError):
         for name, path in server.query(_PATHS, [[*relations]]):
-            in_page_cache[name] = _in_page_cache(Path(path))
+            in_page_cache[name] = None if path is None else _in_page_cache(Path(path))
         in_buffers |= server.query(_IN_BUFFERS, [[*relations]])
     return {name: (in_page_cache.get(name), in_buffers.get(name)) for name in relations}
 

@@ -18,7 +18,7 @@ from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number
 from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
-from pgassay.study.document import ALONG, COUNTED_LOAD, COUNTING, counts_along
+from pgassay.study.document import ALONG, COUNT_LEVELS, COUNTED_LOAD, counts_along
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_boolean, parse_time_ms
 
@@ -85,7 +85,7 @@ def _age(text: str) -> float | None:
 def _count(text: str) -> str | None:
     word, colon, number = text.partition(":")
     if word != ALONG:
-        return text if text in COUNTING else "on" if parse_boolean(text) else "off"
+        return text if text in COUNT_LEVELS else "on" if parse_boolean(text) else "off"
     number = number if colon else COUNTED_LOAD["transactions"]
     return f"{ALONG}:{int(number)}" if number.isascii() and number.isdigit() and int(number) else None
 
@@ -147,8 +147,8 @@ CORES: Kind[str] = kind(
 COUNT: Kind[str] = kind(
     _count,
     str,
-    f"off, {', '.join(COUNTING)}, {ALONG}, or {ALONG}:N transactions",
-    must=f"off, {', '.join(COUNTING)}, {ALONG} or {ALONG}:N",
+    f"off, {', '.join(COUNT_LEVELS)}, {ALONG}, or {ALONG}:N transactions",
+    must=f"off, {', '.join(COUNT_LEVELS)}, {ALONG} or {ALONG}:N",
     hint=f"{ALONG} counts {COUNTED_LOAD['transactions']} transactions in trials of their own, {ALONG}:50 counts 50",
 )
 """Instructions instead of times, by an instrument; or along with times: in how many transactions."""
@@ -306,8 +306,8 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
         COUNT,
         name="count",
         default="off",
-        summary="count instructions under Valgrind: on, instead of timing; misses, modelled ones, too; also, in trials"
-        " of their own; hardware, by the processor",
+        summary="count instructions: on, instead of timing; misses, with modelled misses; hardware, by the processor;"
+        " also, in trials of their own",
         turns=LoadOptions.turns,
     )
 

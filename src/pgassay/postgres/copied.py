@@ -289,12 +289,12 @@ those of the captured database are in the study."""
 _TABLESPACE_MADE = re.compile(r"rmgr: Tablespace\b.*\bCREATE\b")
 
 
-def adopt(programs: "LocalInstallation", source: Path, directory: Path, database: str) -> Control:
+def adopt(installation: "LocalInstallation", source: Path, directory: Path, database: str) -> Control:
     """Fill the empty `directory` from the copy `source`, which is only read; raises `ClusterError`.
 
     The caller marks it. What is returned was true of the copy.
     """
-    found = examine(programs, source)
+    found = examine(installation, source)
     # By reference where the file system can; for the servers' account alone, as a server demands.
     with Directory.open(source.resolve()) as original, Directory.open(directory) as copy:
         try:
@@ -302,7 +302,7 @@ def adopt(programs: "LocalInstallation", source: Path, directory: Path, database
                 original,
                 copy,
                 share=True,
-                owner=programs.account.owner,
+                owner=installation.account.owner,
                 closed=True,
                 skipped=_skipped(original),
                 emptied=_EMPTIED,
@@ -321,39 +321,40 @@ def adopt(programs: "LocalInstallation", source: Path, directory: Path, database
             ("pg_hba.conf", _HBA),
             ("pg_ident.conf", ""),
         ):
-            cluster.replace(name, text, programs.account.owner)
+            cluster.replace(name, text, installation.account.owner)
     if (directory / LABEL).is_file():
-        _require_no_new_tablespace(programs, directory)
+        _require_no_new_tablespace(installation, directory)
     # Once, by ourselves alone; then its control file says that it was shut down.
     # As when data are loaded: what comes of it is synced when it is taken as a snapshot.
     given = {"max_prepared_transactions": str(found.prepared_max), "log_destination": "stderr", "fsync": "off"}
-    words = [str(programs.bindir / "postgres"), "--single", "-D", str(directory), *settings.as_options(given), database]
-    done = programs.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
+    program = str(installation.bindir / "postgres")
+    words = [program, "--single", "-D", str(directory), *settings.as_options(given), database]
+    done = installation.runner.run(words, directory=Path("/"), input_text="\n".join(_SQL) + "\n")
     failed = re.search(r"^(\S+ ){0,4}(ERROR|FATAL|PANIC):", done.stderr, re.MULTILINE)
     if done.status or failed or _REACHED not in done.stdout:
         raise _not_recovered(*complaint(done.stderr))
-    after = read_control(directory, programs.bindir, programs.runner)
+    after = read_control(directory, installation.bindir, installation.runner)
     if after.state not in SHUT_DOWN:
         raise _not_recovered(f"it was left {after.state}", None)
     return found
 
 
-def examine(programs: "LocalInstallation", source: Path, *, links: bool = False) -> Control:
-    """The copy's control file, once it is known that these programs can serve it, and that all of it can be copied.
+def examine(installation: "LocalInstallation", source: Path, *, links: bool = False) -> Control:
+    """The copy's control file, once it is known that this installation can serve it, and that all of it can be copied.
 
     `links` of its WAL and tablespaces are for the caller to follow; a server of ours would write through them. Raises
     `ClusterError`, and `UntrustedError` for other links and for hard links to foreign files.
     """
-    found = read_control(source, programs.bindir, programs.runner)
-    if found.major != programs.version.major:
+    found = read_control(source, installation.bindir, installation.runner)
+    if found.major != installation.version.major:
         raise ClusterError(
             f'the files in "{source}" are of PostgreSQL {found.major}, and PostgreSQL '
-            f"{programs.version.major} cannot read them",
+            f"{installation.version.major} cannot read them",
             "a dump can be loaded by any version: pgassay capture --data dump",
         )
-    with ownership.empty_configuration(programs.account) as scratch:
+    with ownership.empty_configuration(installation.account) as scratch:
         built = {
-            name: int(settings.ask(programs.runner, programs.bindir, scratch, {}, name))
+            name: int(settings.ask(installation.runner, installation.bindir, scratch, {}, name))
             for name in ("block_size", "wal_block_size")
         }
     for what, theirs in (("block_size", found.block_bytes), ("wal_block_size", found.wal_block_bytes)):
@@ -382,16 +383,16 @@ def _skipped(source: Directory) -> frozenset[str]:
     return _LEFT_OUT | needless(source)
 
 
-def _require_no_new_tablespace(programs: "LocalInstallation", directory: Path) -> None:
+def _require_no_new_tablespace(installation: "LocalInstallation", directory: Path) -> None:
     """Raise `ClusterError` where recovery would make a tablespace at the source's path, which may be its own files."""
-    program = programs.bindir / "pg_waldump"
+    program = installation.bindir / "pg_waldump"
     label = (directory / LABEL).read_text(encoding="utf-8", errors="replace")
     start = re.search(r"^START WAL LOCATION: (\S+)", label, re.MULTILINE)
     line = re.search(r"^START TIMELINE: (\d+)", label, re.MULTILINE)
     words = [str(program), f"--path={directory / WAL}", "--rmgr=Tablespace"]
     words += [f"--start={start[1]}"] if start else []
     words += [f"--timeline={line[1]}"] if line else []
-    done = programs.runner.run(words)  # it ends with an error where the WAL ends
+    done = installation.runner.run(words)  # it ends with an error where the WAL ends
     if _TABLESPACE_MADE.search(done.stdout):
         raise ClusterError(
             f'a tablespace was created while the backup in "{directory}" was taken, and recovery would make it at the'

@@ -114,8 +114,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     known = {each.number: found for each in findings.trials if (found := counts(findings.run, each.number))}
     if not known:
         return
-    if not any(each.functions for each in known.values()):
-        yield Sentences(("the processor's counter knows no functions: load.count = on has them, counted by Valgrind",))
+    if not any(each.functions or each.system_calls for each in known.values()):
+        instrument = next(iter(known.values())).instrument
+        yield Sentences((f"{instrument} knows no functions: load.count = on counts them with Valgrind",))
         return
     functions = {number: each.functions for number, each in known.items()}
     system_calls = {

@@ -37,11 +37,11 @@ COUNTED_LOAD: Mapping[str, str] = {
 """Of a load whose instructions are counted: transactions of one client, and nothing that goes by time."""
 ALONG = "also"
 """The level of `load.count` that counts along with timing, in trials of their own."""
-MODELLED = "misses"
+MISSES_LEVEL = "misses"
 """The level of `load.count` that has the misses of a model of caches and branches in addition."""
-HARDWARE = "hardware"
+HARDWARE_LEVEL = "hardware"
 """The level of `load.count` that counts instructions by the processor's own counter."""
-COUNTING = ("on", MODELLED, HARDWARE)
+COUNT_LEVELS = ("on", MISSES_LEVEL, HARDWARE_LEVEL)
 """Levels of `load.count` that count instead of timing, each by an instrument of its own."""
 COUNTED_RESPONSE = "instructions_per_transaction"
 COUNTED_RESOLUTION = "0.2%"
@@ -182,7 +182,7 @@ def _counted(document: Document, overrides: Overrides) -> Document:
         raise UsageError("--count counts instead of timing, --count-also does both", "leave one of them out")
     load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
     usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
-    if load.get("count") in COUNTING:
+    if load.get("count") in COUNT_LEVELS:
         load = {**usual, **load}
     else:
         load |= {"count": "on", **usual, **{key: load[key] for key in ("transactions",) if key in load}}

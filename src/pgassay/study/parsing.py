@@ -303,7 +303,8 @@ def _design(
     table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
 ) -> Design:
     _known("[design]", table, _DESIGN)
-    order, settle = (tuple(map(str, _list("[design]", table, key))) for key in ("fixed_order", "settle"))
+    order = tuple(map(str, _list("[design]", table, "fixed_order")))
+    settle = tuple(map(str, _list("[design]", table, "settle")))
     names = {name for treatment in treatments for name in treatment.levels}
     for name in order:
         if name not in names:
@@ -315,10 +316,6 @@ def _design(
                 f'"design.settle" names "{name}", which is not a response of this study',
                 did_you_mean(name, responses, listed),
             )
-    baseline = _baseline(table.get("baseline"), treatments, catalogue)
-    defaults = _word(table, "defaults", DEFAULTS, PINNED)
-    pairing = _word(table, "pairing", PAIRINGS, SEQUENTIAL)
-    placement = _word(table, "placement", PLACEMENTS, Design.placement)
     reboots = table.get("reboots", False)
     if not isinstance(reboots, bool):
         raise wrong_type("[design]", "reboots", "true or false", reboots)
@@ -329,7 +326,7 @@ def _design(
         if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
             raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return Design(
-        baseline=baseline,
+        baseline=_baseline(table.get("baseline"), treatments, catalogue),
         resolution=units.share("design.resolution", table.get("resolution", "2%")),
         precision=units.share("design.precision", table["precision"]) if "precision" in table else None,
         risk_below=units.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
@@ -341,14 +338,14 @@ def _design(
         settle=settle,
         hosts=whole_number("[design]", "hosts", table.get("hosts", Design.hosts), 1),
         reboots=reboots,
-        defaults=defaults,
-        pairing=pairing,
+        defaults=_word(table, "defaults", DEFAULTS, PINNED),
+        pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=slice_s,
         slice_asked="slice" in table,
         lead_in_s=units.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
-        placement=placement,
+        placement=_word(table, "placement", PLACEMENTS, Design.placement),
     )
 
 

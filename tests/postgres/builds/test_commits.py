@@ -1,5 +1,6 @@
 """The commits between two names, from real repositories; without git the tests are skipped."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -55,6 +56,21 @@ def test_good_comes_first_then_all_along_first_parents(repository: Path) -> None
 def test_what_leads_nowhere_is_refused(repository: Path, good: str, bad: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         between(LocalRunner(choose()), repository, good, bad)
+
+
+def test_an_abbreviation_of_two_commits_is_not_called_missing(repository: Path) -> None:
+    tree, known = git(repository, "rev-parse", "v1^{tree}"), dict[str, bytes]()
+    for number in range(65_537):
+        text = f"tree {tree}\nauthor a <a@b> {number} +0000\ncommitter a <a@b> {number} +0000\n\n".encode()
+        name = hashlib.sha1(b"commit %d\0%s" % (len(text), text), usedforsecurity=False).hexdigest()[:4]
+        if name in known:
+            break
+        known[name] = text
+    for each in (known[name], text):
+        (repository / "commit").write_bytes(each)
+        git(repository, "hash-object", "-t", "commit", "-w", "commit")
+    with pytest.raises(UsageError, match="is ambiguous"):
+        between(LocalRunner(choose()), repository, name, "main")
 
 
 def test_a_clone_without_tags_says_how_to_get_them(repository: Path, tmp_path: Path) -> None:

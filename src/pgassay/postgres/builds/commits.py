@@ -102,7 +102,7 @@ def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
         raise no_such_source(folder)
     if name.startswith(("-", "^")):  # an option, and all but what it stands for
         raise _unknown_commit(folder, name, "no such commit")
-    outcome = git(runner, folder, "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}")
+    outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
     if outcome.status != 0:
         raise _refused_name(runner, folder, name, outcome.stderr)
     return _commits(_git(runner, folder, "log", "-1", _FORMAT, outcome.stdout.strip()))[0]
@@ -172,7 +172,7 @@ def _refused_name(runner: Runner, folder: Path, name: str, stderr: str) -> Usage
             f'"{folder}" has no commit "{name}", and no tags',
             f"git -C {folder} fetch --tags brings those of its origin",
         )
-    return _unknown_commit(folder, name, said)
+    return _unknown_commit(folder, name, said if "ambiguous" in said else "no such commit")
 
 
 def _git(runner: Runner, folder: Path, *words: str) -> str:
