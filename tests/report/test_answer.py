@@ -14,6 +14,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind, Verdict, verdict
 from pgassay.report.answer import Case, Change, Disturbed, Standing, choices, headline
 from pgassay.report.findings import Judged
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale
 
 TPS = Response("tps", "transactions per second", "1/s", Better.HIGHER)
@@ -85,7 +86,8 @@ def test_what_is_still_unknown_is_named_beside_what_moved() -> None:
     won = [judged("ff=75", 1.2, 1.15, 1.25), judged("ff=50", 1.3, 1.25, 1.35)]
     larger = [Change(SPACE, effect(name, size, size - 0.01, size + 0.01, response=SPACE))
               for name, size in (("ff=75", 1.25), ("ff=50", 2.0))]  # fmt: skip
-    case = Case(TPS, "ff=100", won, larger, [(P99, {"ff=75", "ff=50"}), (CHECKPOINTS, {"ff=75"}), (WAL, {"ff=90"})])
+    unsettled = [(P99, {Place("ff=75"), Place("ff=50")}), (CHECKPOINTS, {Place("ff=75")}), (WAL, {Place("ff=90")})]
+    case = Case(TPS, "ff=100", won, larger, unsettled)
     assert said(case)[1:] == [
         "with ff=75 the database is 25 % larger; with ff=50 the database is 2 times as large; p99 latency and"
         " checkpoints begun in the window are unresolved",
@@ -106,7 +108,7 @@ def test_two_of_one_verdict_are_told_in_one_phrase_and_name_their_factor_once() 
         for response, values in ((SPACE, space), (HOT, (0.752, 0.752)), (TPS, (1.2, 1.3)))
         for name, value in zip(names, values, strict=True)
     ]
-    assert said(Case(WAL, "table.fillfactor=100", won, changes, [(P99, set(names))])) == [
+    assert said(Case(WAL, "table.fillfactor=100", won, changes, [(P99, {Place(each) for each in names})])) == [
         "table.fillfactor=90 and 75 are better than 100: each transaction writes 29.7 % (95 % interval 29.2 to 30.2 %)"
         " and 38.4 % (37.9 to 38.9 %) less WAL",
         "with table.fillfactor=90 and 75 the database is 7.7 % and 24.5 % larger and throughput is 20 % and 30 %"
@@ -335,7 +337,7 @@ def cases(draw: st.DrawFn) -> Case:
     )
     return Case(
         response, "baseline-level", verdicts, changes,
-        unresolved=[(P99, names)] if draw(st.booleans()) else [],
+        unresolved=[(P99, {Place(name, cell) for name in names for cell in cells})] if draw(st.booleans()) else [],
         disturbed=draw(st.sampled_from([None, Disturbed(3, 7)])),
         standings=draw(st.lists(standing, max_size=2)),
         label=draw(st.sampled_from(["", "on emulated drives"])),
@@ -457,7 +459,7 @@ def test_a_badge_line_says_of_each_arm_what_was_found_and_on_what() -> None:
         Change(SPACE, effect("table.fillfactor=50", 2.25, 2.2, 2.3, response=SPACE)),
         Change(HOT, effect("table.fillfactor=50", 0.052, 0.05, 0.054, response=HOT)),
     ]
-    unsettled = [(P99, {"table.fillfactor=50"})]
+    unsettled = [(P99, {Place("table.fillfactor=50")})]
     case = Case(TPS, "table.fillfactor=100", [same, open_], moved, unsettled, fresh=True, checkpoint_s=2.5)
     found = headline(case)
     assert {each.place: list(each.parts) for each in found.badges} == {
@@ -468,6 +470,14 @@ def test_a_badge_line_says_of_each_arm_what_was_found_and_on_what() -> None:
     assert list(found.rest) == list(found.sentences[-1:])
     assert headline(replace(case, objections=["short: too short"])).badges == ()
     assert headline(replace(case, verdicts=[same] * 7)).badges == ()
+
+
+def test_what_is_settled_at_one_condition_and_open_at_another_is_called_open_at_that_one_alone() -> None:
+    """The page of io-method said of one arm `+89 % server CPU` and `server CPU not settled`."""
+    both = [judged("worker", 1.2, 1.18, 1.22, condition=each) for each in ("scan", "bitmap")]
+    moved = [Change(WAL, effect("worker", 1.9, 1.8, 2.0, response=WAL, condition="bitmap"))]
+    found = headline(Case(TPS, "sync", both, moved, [(WAL, {Place("worker", "scan")})], varied=["kind"]))
+    assert [any("not settled" in part for part in each.parts) for each in found.badges] == [True, False]
 
 
 def test_the_advice_takes_what_gains_elsewhere_only_at_its_price() -> None:

@@ -17,6 +17,7 @@ from pgassay.analysis.verdicts import Kind
 from pgassay.report.formatting import PROVISIONAL
 from pgassay.report.section import Badge
 from pgassay.study.document import COUNTED_RESPONSE
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale
 
 if TYPE_CHECKING:
@@ -175,7 +176,7 @@ class Case:
     """What a headline is made of.
 
     `changes` are other responses that moved, in the order of the sentence, `unresolved` those of which nothing
-    is known yet, with the treatments. `disturbed` says how many trials were discarded where those were many. `label`
+    is known yet, with the places. `disturbed` says how many trials were discarded where those were many. `label`
     says on what the numbers were made where that was no ordinary server ("emulated drives"), `unsafe` names treatments
     that are not crash-safe, `otherwise` those that answer statements otherwise than the baseline, and `objections` are
     lint's against runs that others made. `recommended` is what a section recommends by rules of its own. `varied` are
@@ -186,7 +187,7 @@ class Case:
     baseline: str
     verdicts: Sequence["Judged"]
     changes: Sequence[Change] = ()
-    unresolved: Sequence[tuple[Response, Collection[str]]] = ()
+    unresolved: Sequence[tuple[Response, Collection[Place]]] = ()
     disturbed: Disturbed | None = None
     standings: Sequence[Standing] = ()
     recommended: str = ""
@@ -561,7 +562,7 @@ def found_of(case: Case, judged: "Judged") -> Sequence[str]:
     if kind is not Kind.FAILED:
         moved = (each for each in case.changes if each.effect.place == place)
         found += [_changed(case, each.response, each.effect) for each in moved]
-        still = (response for response, names in case.unresolved if place.treatment in names)
+        still = (response for response, places in case.unresolved if place in places)
         found += [f"{phrase_of(response).badge} not settled" for response in still]
     return found
 
@@ -826,7 +827,8 @@ def _costs(case: Case, subjects: Sequence[str]) -> str:
         said = "; ".join(phrases) if any("," in each for each in phrases) else joined(phrases)
         alone = len({each.effect.treatment for each in case.verdicts}) == 1
         parts.append(said if alone else f"with {listed(names)} {said}")
-    still = [phrase_of(response).name for response, names in case.unresolved if any(name in names for name in subjects)]
+    unresolved = (each for each, places in case.unresolved if any(place.treatment in subjects for place in places))
+    still = [phrase_of(response).name for response in unresolved]
     if still:
         some = [*still[:CHANGES_MAX], *(["more"] if len(still) > CHANGES_MAX else [])]
         parts.append(f"{joined(some)} {'is' if len(still) == 1 else 'are'} unresolved")

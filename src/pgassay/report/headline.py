@@ -61,6 +61,7 @@ from pgassay.report.section import Badges, Brief, Listing, Part, Section, Senten
 from pgassay.report.trials import median_s, middle
 from pgassay.study.document import COUNTED_RESPONSE
 from pgassay.study.drives import emulated, timed
+from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
 from pgassay.study.work import COUNTED
@@ -286,14 +287,14 @@ def changes(findings: "Findings") -> Iterator[Change]:
             yield Change(findings.responses[COUNTED_RESPONSE], each.instructions.effect)
 
 
-def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[str]]]:
-    """Secondary responses of which nothing is known yet though there are blocks enough, with their treatments."""
+def unresolved(findings: "Findings") -> Iterator[tuple[Response, Collection[Place]]]:
+    """Secondary responses of which nothing is known yet though there are blocks enough, with their places."""
     named = {response.name for response, _ in findings.secondary_verdicts}
     again = {other for name in named for other in SAME.get(name, ())}
     for response, judged in findings.secondary_verdicts:
         still = [each for each in judged if each.verdict.kind is Kind.UNRESOLVED and each.effect.blocks >= FIRST_LOOK]
         if still and response.name not in again:
-            yield response, {each.effect.treatment for each in still}
+            yield response, {each.effect.place for each in still}
 
 
 def _moved(findings: "Findings", effect: Effect) -> bool:
