@@ -51,12 +51,12 @@ SELECT planted(substr(current_setting('planted.loops'), 2)::int);
 END;
 """
 OWN = {
-    "sort": "SELECT aid FROM pgbench_accounts WHERE aid <= 10000 ORDER BY filler, aid DESC OFFSET 9999;\n",
+    "sort": "SELECT aid FROM pgbench_accounts WHERE aid <= 1000 ORDER BY filler, aid DESC OFFSET 999;\n",
     "join": "SELECT count(*) FROM pgbench_accounts a JOIN pgbench_accounts b USING (aid) WHERE a.aid <= 10000;\n",
     "copy": "COPY (SELECT * FROM pgbench_accounts WHERE aid <= 10000) TO '/dev/null';\n",
 }
 LOADS = {"select": "select-only", "update": "simple-update", "tpcb": "tpcb-like", **dict.fromkeys(OWN, "")}
-TRANSACTIONS = {"select": 2000, "update": 500, "tpcb": 300, "sort": 30, "join": 30, "copy": 30, "planted": 500}
+TRANSACTIONS = {"select": 2000, "update": 500, "tpcb": 300, "sort": 10, "join": 10, "copy": 10, "planted": 500}
 STUDY = """[study]
 format = 1
 title = "Counts"
