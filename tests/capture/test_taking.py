@@ -193,9 +193,6 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     assert announcement(identity, request, cost).splitlines()[-1] == (
         "dump: 25MB are needed here at most, since indexes are not read and it is compressed; 1GB are free"
     )
-    synthetic = announcement(identity, Request(data="synthetic"), None, (4, 21))
-    assert "statistics of 21 columns in 4 tables are read" in synthetic
-    assert "a question makes about 25MB of data" in synthetic
     shown = summary(taken(FakeServer()).capture, Path("app.capture"))
     assert "0.8 calls a second" in shown
     assert "its processor time cannot be seen from here" in shown

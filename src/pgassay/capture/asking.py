@@ -20,8 +20,6 @@ from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.question import FULL, Pace, Question, document, pace_of
 from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
-from pgassay.capture.synthetic import files as synthetic
-from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
 from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.running import Runner
@@ -120,18 +118,16 @@ def write(
     crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
-    synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
-    described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
     libraries, strange = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
-    load = ScriptedLoad((), ()) if unscripted else scripted(described)
+    load = ScriptedLoad((), ()) if unscripted else scripted(capture)
     if not unscripted:
         _require_played(load, capture)
     folder = _new_folder((path / FOLDER).absolute(), stamp)
     for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
     with alone(folder.parent / _LOCK):  # what is made once is made by one of those who ask at the same time
-        data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
+        data = _data(path.absolute(), capture, installations, folder.parent, needing, runner)
     warnings = _warnings(capture, installations, data.missing)
     if needing.extensions:
         needed = f"; and what needs them: {some(needing.objects, '; ')}" if needing.objects else ""
@@ -233,13 +229,12 @@ def _new_folder(parent: Path, stamp: str) -> Path:
 def _data(
     path: Path,
     capture: Capture,
-    synthesis: Synthesis | None,
     installations: Sequence[Installation],
     folder: Path,
     needing: Needing,
     runner: Runner,
 ) -> dump.Playable:
-    """What the study takes: the dump, a script that makes data from statistics, or the directory of the files.
+    """What the study takes: the dump, or the directory of the files.
 
     Data without some extensions have a folder of their own.
     """
@@ -249,11 +244,7 @@ def _data(
         names = "-".join(needing.extensions)
         folder = folder / f"without-{names if len(names) <= _NAME_MAX else sha256(names.encode()).hexdigest()}"
         folder.mkdir(exist_ok=True)
-    programs = _restores(installations)
-    if synthesis is None:
-        return dump.playable(programs, path / capture.data.file, folder, runner, needing.lines)
-    before, after, missing = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
-    return dump.Playable(synthetic.playable(synthesis, before, after, folder), missing)
+    return dump.playable(_restores(installations), path / capture.data.file, folder, runner, needing.lines)
 
 
 def _restores(installations: Sequence[Installation]) -> list[Path]:
@@ -276,7 +267,7 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
         return Needing()
     if capture.data.physical is not None:
         raise missing_extensions(missing, next(iter(missing.values())))
-    file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
+    file = path.absolute() / capture.data.file
     found = dump.needing(dump.contents(_restores(installations)[0], file, runner, "--verbose"), missing)
     if found.tables:
         first = next(iter(found.tables))

@@ -93,14 +93,12 @@ _DUMPING = (
     (
         "conflict with recovery",
         "on a replica changes of the primary end long reads: hot_standby_feedback = on prevents that, or"
-        " max_standby_streaming_delay = -1 while it is read; --data synthetic reads no table",
+        " max_standby_streaming_delay = -1 while it is read",
     ),
 )
 """What the server says in English, and what helps."""
 
 FILE = "data.dump"
-SCHEMA = "schema.dump"
-"""The schema alone, for synthetic data."""
 SCRIPT = "data.sql"
 LOCK_WAIT = "5s"
 _HEAD_BYTES = 4096
@@ -145,13 +143,9 @@ def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
 
 
 def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[str]:
-    """The command line; `parameters` are libpq's, without a password, which everybody could read here.
-
-    Into a file that is called `SCHEMA` no data are dumped.
-    """
+    """The command line; `parameters` are libpq's, without a password, which everybody could read here."""
     connection = connection_words(parameters)
     options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
-    options += ["--schema-only"] if file.name == SCHEMA else []
     return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
 
 
@@ -243,51 +237,23 @@ def playable(
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
+        unwanted = {*left_out(lines), *without}
+        chosen = folder / "contents.txt"
+        chosen.write_text("\n".join(line for line in lines if line not in unwanted) + "\n", encoding="utf-8")
         partial = script.with_suffix(".partial")
-        _restored(restore, file, partial, _chosen(lines, folder, without), runner)
+        options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-"]
+        done = runner.run([str(restore), *options], input_file=file, stdout=partial, files=(chosen,))
+        if done.status:
+            raise dump_failed(done.stderr.strip())
+        with partial.open("r+b") as sql:  # a script may be large, so no more is written than one comment sign in place
+            head = sql.read(_HEAD_BYTES)
+            for name in _NEWER_SETTINGS:
+                at = head.find(b"\nSET " + name)
+                if at >= 0:
+                    sql.seek(at + 1)
+                    sql.write(b"-- ")
         partial.rename(script)
     return Playable(script, _missing(lines))
-
-
-def sections(
-    restore: Path, file: Path, folder: Path, runner: Runner, without: Collection[str] = ()
-) -> tuple[str, str, tuple[str, ...]]:
-    """The SQL of a dumped schema before and after its data, without what is left out and the lines `without`, and what
-    of the user's own is missing from it, in words. Raises `CaptureError` where the dump cannot be read.
-    """
-    lines = listed(restore, file, runner)
-    chosen = _chosen(lines, folder, without)
-
-    def section(name: str) -> str:
-        script = folder / f"{name}.sql"
-        _restored(restore, file, script, chosen, runner, f"--section={name}")
-        return script.read_bytes().decode("utf-8")  # as it is, with a carriage return in a function or a label
-
-    return section("pre-data"), section("post-data"), _missing(lines)
-
-
-def _chosen(lines: Sequence[str], folder: Path, without: Collection[str]) -> Path:
-    """The list of objects that a study's cluster takes, as a file in `folder`."""
-    unwanted = {*left_out(lines), *without}
-    chosen = folder / "contents.txt"
-    chosen.write_text("\n".join(line for line in lines if line not in unwanted) + "\n", encoding="utf-8")
-    return chosen
-
-
-def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
-    """Write the SQL of the chosen objects, in which what older servers do not know is made a comment in its place: all
-    of it is a timeout that is off anyway. Scripts may be large, so nothing else is written."""
-    options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
-    done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
-    if done.status:
-        raise dump_failed(done.stderr.strip())
-    with script.open("r+b") as sql:
-        head = sql.read(_HEAD_BYTES)
-        for name in _NEWER_SETTINGS:
-            at = head.find(b"\nSET " + name)
-            if at >= 0:
-                sql.seek(at + 1)
-                sql.write(b"-- ")
 
 
 def _missing(lines: Iterable[str]) -> tuple[str, ...]:

@@ -41,7 +41,6 @@ pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is descri
 _DATA = {
     "dump": "the data, by pg_dump",
     **dict.fromkeys(KINDS, "the data, as the server's own files, of all its databases"),
-    "synthetic": "statistics without values, which data are made from; the schema is in schema.dump",
 }
 
 
@@ -111,6 +110,11 @@ def read(path: Path) -> Capture:
         head = msgspec.convert({**found, "tables": (), "load": None}, Capture)
     except msgspec.ValidationError as error:
         raise _not_a_capture(path, f"{HEAD}: {error}") from None
+    if head.data.kind not in ("none", *_DATA):
+        raise CaptureError(
+            f'"{path}" has data of the kind {head.data.kind}, which this version does not read',
+            "capture again with --data dump",
+        )
     if head.data.file and head.data.file not in {each.name for each in path.iterdir()}:  # not a way to somewhere else
         raise _not_a_capture(path, f"its data, {head.data.file}, are missing")
     return replace(head, tables=tables, load=load)

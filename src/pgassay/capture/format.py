@@ -216,7 +216,7 @@ class Physical:
 
 @dataclass(frozen=True)
 class Data:
-    """The data of the capture: `none`, `dump` or `synthetic` with the name of a file in the directory, or one of
+    """The data of the capture: `none`, `dump` with the name of a file in the directory, or one of
     `physical.KINDS` with that of a folder."""
 
     kind: str = "none"

@@ -50,7 +50,7 @@ def require_room(estimate: Estimate, place: Path) -> None:
         raise CaptureError(
             f'the files need {format_size(estimate.room_bytes)} in "{place}", which has '
             f"{format_size(estimate.free_bytes)} free",
-            "name another place with --out; --data dump is smaller, --data synthetic smallest",
+            "name another place with --out; --data dump is smaller",
         )
 
 

@@ -22,8 +22,6 @@ from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
-from pgassay.capture.synthetic import files as synthetic
-from pgassay.capture.synthetic.reading import read_statistics
 from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.settings import stays
@@ -42,8 +40,8 @@ _FILES = {
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump`, `none`,
-    `synthetic`: made on our side from statistics, or as one of `physical.KINDS`: the server's files, as `files` says.
+    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump`, `none`, or
+    as one of `physical.KINDS`: the server's files, as `files` says.
     """
 
     window_s: float = 600.0
@@ -60,9 +58,8 @@ class Request:
 
     @property
     def foresees(self) -> bool:
-        """Is it looked at beforehand how much of the load can be played? Literals are what is missing mostly, and of
-        synthetic data the values are not known yet."""
-        return self.with_load and not self.with_literals and self.data not in ("none", "synthetic")
+        """Is it looked at beforehand how much of the load can be played? Literals are what is missing mostly."""
+        return self.with_load and not self.with_literals and self.data != "none"
 
     def reads(self, *, counted: bool = True) -> tuple[reads.Read, ...]:
         """What is read, in order; not `counted` where there is no pg_stat_statements."""
@@ -77,9 +74,6 @@ class Request:
         if self.files is not None:
             found.append(reads.Read("pg_database, pg_tablespace, pg_proc", "what serves such files: sizes, libraries"))
             found.append(_FILES[self.files.kind])
-        if self.data == "synthetic":
-            found.append(reads.Read("pg_stats, pg_constraint", "of each column: ranks and widths of its values, keys"))
-            found.append(reads.Read("pg_catalog", "the schema, by pg_dump; no data"))
         return tuple(found)
 
 
@@ -288,7 +282,7 @@ def require_possible(
     warnings = list(_of_load(session, identity, request))
     if request.logs is not None:
         logs.require_readable(request.logs, identity.log_line_prefix, identity.source.database)
-    if request.data in ("dump", "synthetic"):
+    if request.data == "dump":
         ((unreadable, filtered),) = session.read("the rights", reads.RIGHTS).rows
         if unreadable:
             raise CaptureError(
@@ -356,19 +350,6 @@ def estimate(session: Session, request: FilesRequest, place: Path) -> Estimate:
     return Estimate(int(size), disk_usage(physical.existing(place)).free, float(checkpoint_s) if spread else 0.0)
 
 
-def foreseen(
-    session: Session, identity: Identity, request: Request, place: Path
-) -> tuple[Estimate | None, tuple[int, int] | None]:
-    """The room that a dump takes at most, or how many tables and columns synthetic data are made from; both None for
-    other data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
-    if request.data == "synthetic":
-        tables, columns = session.read("how much is in pg_stats", reads.ANALYSED).rows[0]
-        return None, (int(tables), int(columns))
-    if request.data != "dump":
-        return None, None
-    return Estimate(identity.database_bytes, disk_usage(physical.existing(place)).free), None
-
-
 def capture(
     session: Session, identity: Identity, request: Request, path: Path, tools: Tools, tick: Callable[[float], None]
 ) -> Taken:
@@ -389,7 +370,6 @@ def capture(
             taken = replace(taken, notes=(*taken.notes, kept.note))
         else:
             taken = take(session, identity, request, clock, tick)
-        statistics = read_statistics(session) if request.data == "synthetic" else None
         own_ms, all_ms = (
             None if before is None or after is None else after - before
             for before, after in zip(before_ms, used(), strict=True)
@@ -397,7 +377,7 @@ def capture(
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, data_s, data_cpu_ms = taken.capture.data, 0.0, None
         if tools.pg_dump is not None:
-            file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
+            file = folder / dump.FILE
             arguments = dump.command(tools.pg_dump, where, file)
             dumped = dump.dump(arguments, session.password, file, tools.runner, session, local=session.local)
             data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
@@ -405,9 +385,6 @@ def capture(
         if request.files is not None and tools.serving is not None:
             data, data_s, warned = _files(session, where, identity, request.files, folder, tools.serving)
             taken = replace(taken, warnings=(*taken.warnings, *warned))
-        if statistics is not None:
-            data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
-            taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
         spent = session.spent
         cost = Cost(
             elapsed_s, spent.statements, spent.in_server_ms, spent.received_bytes, own_ms, all_ms, data_s, data_cpu_ms

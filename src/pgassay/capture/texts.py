@@ -19,12 +19,8 @@ _LEAST_SHOWN = 0.01
 """A statement whose share of the time differs by less is not shown."""
 
 
-def announcement(
-    identity: Identity, request: Request, estimate: Estimate | None = None, analysed: tuple[int, int] | None = None
-) -> str:
-    """Which server, each read with its purpose, and what the data will cost; `analysed` are tables and columns that
-    have statistics.
-    """
+def announcement(identity: Identity, request: Request, estimate: Estimate | None = None) -> str:
+    """Which server, each read with its purpose, and what the data will cost."""
     source = identity.source
     lines = [f"PostgreSQL {source.version}, database {source.database}, {format_size(identity.database_bytes)}"]
     lines.append(
@@ -47,15 +43,6 @@ def announcement(
             lines.append(f"dump: {whole} are needed here at most, {fewer}; {free} are free")
     if request.files is not None and estimate is not None:
         lines += cost_of_files(request.files, estimate)
-    if request.data == "synthetic":
-        lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
-        if analysed is not None:
-            tables, columns = analysed
-            lines.append(
-                f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the"
-                " commonest values (100 of each unless default_statistics_target says otherwise); a question makes"
-                f" about {format_size(identity.database_bytes)} of data from them, where its clusters live"
-            )
     return outgoing.lines(lines)
 
 

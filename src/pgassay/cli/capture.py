@@ -4,6 +4,7 @@ import argparse
 import sys
 from contextlib import closing
 from pathlib import Path
+from shutil import disk_usage
 from typing import TYPE_CHECKING
 
 from pgassay.cli.parser import excluded
@@ -20,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("conninfo", metavar="CONNINFO", help="connection string or URI of the server, as for psql")
     add("--for", dest="window", default="10min", metavar="TIME", help="how long the load is watched (default: 10min)")
     add("--out", type=Path, metavar="DIR", help="the directory to make (default: DATABASE.capture)")
-    kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; synthetic: from statistics; none"
+    kinds = "dump: by pg_dump (default); basebackup or backup:DIR: the server's files; none"
     add("--data", metavar="KIND", help=kinds)
     add(
         "--checkpoint",
@@ -56,8 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.capture import dump, files, physical, taking, texts
     from pgassay.capture.logs import LogFiles
+    from pgassay.capture.physical import Estimate
     from pgassay.capture.source import Session
-    from pgassay.capture.taking import Request, Tools, capture, estimate, foreseen, identify
+    from pgassay.capture.taking import Request, Tools, capture, estimate, identify
     from pgassay.host import accounts
     from pgassay.host.keeper import Keeper
     from pgassay.host.runner import LocalRunner, SystemClock
@@ -91,8 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
         elif request.data != "none":
             program = dump.program_for(identity.source.major, finder, arguments.pg_bindir)
         # A capture itself costs the server no more than it must.
-        dumped, columns = foreseen(session, identity, request, path) if arguments.dry_run else (None, None)
-        print(texts.announcement(identity, request, cost or dumped, columns), end="")
+        dumped = None
+        if arguments.dry_run and request.data == "dump":
+            dumped = Estimate(identity.database_bytes, disk_usage(physical.existing(path)).free)
+        print(texts.announcement(identity, request, cost or dumped), end="")
         for warning in taking.require_possible(session, identity, request, path, cost):
             warn(warning)
         if arguments.dry_run:
@@ -115,18 +119,18 @@ def _data(arguments: argparse.Namespace) -> "tuple[str, FilesRequest | None]":
         server_files = physical.FilesRequest(physical.BACKUP, Path(text.partition(":")[2]).expanduser().absolute())
     elif text == physical.BASEBACKUP:
         server_files = physical.FilesRequest(physical.BASEBACKUP, checkpoint=arguments.checkpoint)
-    elif text in (None, "dump", "synthetic", "none"):
+    elif text in (None, "dump", "none"):
         return text or "dump", None
     else:
         raise UsageError(
             f'--data cannot be "{text}"',
-            "it takes dump, synthetic, none, basebackup, or backup:DIR, into which your own program restores",
+            "it takes dump, none, basebackup, or backup:DIR, into which your own program restores",
         )
     if arguments.no_literals:
         raise UsageError(
             f"--no-literals and --data {text} exclude each other: the server's files hold every value, of all"
             " databases",
-            "--data synthetic captures no value of yours",
+            "--data none captures no value of yours",
         )
     return server_files.kind, server_files
 
