@@ -80,13 +80,13 @@ def test_a_later_format_is_refused(tmp_path: Path) -> None:
         files.read(path)
 
 
-@pytest.mark.parametrize("kind", ["synthetic"])
+@pytest.mark.parametrize("kind", ["synthetic", "basebackup", "backup"])
 def test_data_that_no_version_makes_any_more_are_refused_by_name(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path / "a")
     head = json.loads((path / "capture.json").read_text())
-    head["data"] = {"kind": kind, "file": "load.json", "bytes": 5, "database_bytes": 5}
+    head["data"] = {"kind": kind, "file": "load.json", "bytes": 5, "database_bytes": 5, "physical": {"state": "shut"}}
     (path / "capture.json").write_text(json.dumps(head))
     for command in (["ask", str(path), "work_mem=4MB,64MB", "--dry-run"], ["advise", str(path), "--dry-run"]):
         assert main(command) == 2

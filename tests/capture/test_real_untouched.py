@@ -47,16 +47,6 @@ def test_no_write_is_logged_numbered_or_found(shop: Watched, kind: str) -> None:
     assert (shop.contents(), shop.transactions(), shop.wal_position(), shop.changes_by_us()) == before
 
 
-def test_a_capture_of_the_files_changes_no_row_and_no_setting() -> None:
-    """pg_basebackup itself makes a checkpoint and writes WAL, which docs/your-server.md says."""
-    with watched_shop(real.installation(), {"autovacuum": "off", "max_wal_senders": "4"}) as shop:
-        before = shop.contents(), shop.transactions()
-        capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
-        assert (shop.contents(), shop.transactions()) == before
-        assert shop.slots() == []
-        assert shop.changes_by_us() == []
-
-
 def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:
     before = shop.transactions(), shop.wal_position()
     assert main(["capture", shop.conninfo(), "--dry-run", "--out", str(shop.folder / "planned")]) == 0

@@ -19,7 +19,6 @@ MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
 _WAL_VIEW_SINCE = 14
 _TOPLEVEL_SINCE = 14
-_PROVIDER_SINCE = 15
 _OURS = f"/* {MARK} */"
 _USERS_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
 
@@ -225,32 +224,6 @@ def counters(major: int, *, replica: bool) -> str:
         f" {wal} AS wal_bytes, t.updates, t.hot_updates FROM pg_stat_database d,"
         " (SELECT coalesce(sum(n_tup_upd), 0)::int8 AS updates, coalesce(sum(n_tup_hot_upd), 0)::int8 AS hot_updates"
         " FROM pg_stat_user_tables) t WHERE d.datname = current_database()"
-    )
-
-
-SIZES = (
-    f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
-    " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
-    " * current_setting('checkpoint_completion_target')::float8"
-)
-"""Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
-
-
-TABLESPACES = (
-    f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
-    " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
-)
-"""The place of each tablespace of the user's that has one of its own."""
-
-
-def files(major: int) -> str:
-    """The cluster's identifier, provider and version of the database's collation, libraries of its functions."""
-    known = major >= _PROVIDER_SINCE
-    collation = "d.datlocprovider::text, d.datcollversion" if known else "NULL::text, NULL::text"
-    return (
-        f"SELECT {_OURS} (SELECT system_identifier::text FROM pg_control_system()), {collation},"
-        " ARRAY(SELECT DISTINCT probin::text FROM pg_proc WHERE probin IS NOT NULL ORDER BY 1)"
-        " FROM pg_database d WHERE d.datname = current_database()"
     )
 
 
