@@ -1,6 +1,6 @@
 """A cluster's files, copied whole: by reference where possible, else by copy_file_range(2) in a few threads.
 
-Modes, owners and symbolic links within the tree are kept, unless another owner is named; the copy is on the drive when
+Modes, owners and symbolic links within the tree are kept; the copy is on the drive when
 it is done (syncfs(2)), so that its write-back does not fall into the trial that follows. Servers' accounts may write
 to what is copied, so every level is opened by descriptor (see `files`). The copy is closed to them until it is whole:
 its top directory is handed over last.
@@ -13,15 +13,14 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.files import Directory, Owner, UntrustedError, libc
+from pgassay.files import Directory, UntrustedError, libc
 
 THREADS = 4
-SKIPPED = frozenset({"postmaster.pid"})
+_PID_FILE = "postmaster.pid"
 _PIECE_BYTES = 1 << 30
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -56,53 +55,22 @@ def copy_into(
     target: Directory,
     share: bool,
     *,
-    owner: Owner | None = None,
-    closed: bool = False,
-    skipped: Collection[str] = SKIPPED,
-    emptied: Collection[str] = (),
-    followed: Mapping[str, Directory] | None = None,
     written_back: bool = True,
 ) -> Copied:
-    """Fill the empty directory `target` with what is in `source`.
+    """Fill the empty directory `target` with what is in `source`, except a server's `postmaster.pid`.
 
-    All of it goes to `owner`, if one is named, and is `closed` to everybody else if asked. Paths below `source`: what
-    is `skipped` is not there in the copy, what is `emptied` is there without its contents, and where a link is
-    `followed` the copy has that directory.
-
-    Raises `OSError`, and `UntrustedError` for any other link that leads out, or for a hard link to a file that does not
+    Raises `OSError`, and `UntrustedError` for a link that leads out, or for a hard link to a file that does not
     belong to the owner of `source`; what lies elsewhere is not changed.
     """
     target.give_self((os.geteuid(), os.getegid()) if os.geteuid() == 0 else None, 0o700)
     if target.names():
         raise UntrustedError(f'"{target.path}" is not empty')
     with ThreadPoolExecutor(THREADS) as pool:
-        copying = _Copying(source, share, owner, closed, skipped, emptied, followed or {}, pool, written_back)
+        copying = _Copying(source, share, pool, written_back)
         copying.directory(source.descriptor, target.descriptor, "")
     if written_back:
         _sync(target.descriptor, target.path)
     return Copied(copying.files, copying.shared)
-
-
-def require_copyable(
-    source: Directory,
-    *,
-    skipped: Collection[str] = SKIPPED,
-    emptied: Collection[str] = (),
-    followed: Collection[str] = (),
-) -> None:
-    """Raise `UntrustedError` for what `copy_into` would refuse, before anything is written."""
-    top = os.fstat(source.descriptor)
-    for folder, names, files, descriptor in os.fwalk(".", dir_fd=source.descriptor, follow_symlinks=False):
-        where = "" if folder == "." else f"{folder[2:]}/"
-        names[:] = [name for name in names if where + name not in skipped and where + name not in emptied]
-        for name in (*names, *files):
-            if where + name in skipped or where + name in followed:
-                continue
-            facts = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            if stat.S_ISLNK(facts.st_mode):
-                _require_inside(os.readlink(name, dir_fd=descriptor), source.path / where / name)
-            elif stat.S_ISREG(facts.st_mode):
-                _require_own(facts, top, source.path / where / name)
 
 
 def size_bytes(directory: Path) -> int:
@@ -121,11 +89,6 @@ class _Copying:
         self,
         source: Directory,
         share: bool,
-        owner: Owner | None,
-        closed: bool,
-        skipped: Collection[str],
-        emptied: Collection[str],
-        followed: Mapping[str, Directory],
         pool: ThreadPoolExecutor,
         written_back: bool,
     ) -> None:
@@ -134,11 +97,6 @@ class _Copying:
         self._path = source.path
         self._top = os.fstat(source.descriptor)
         self._share = share
-        self._owner = owner
-        self._closed = closed
-        self._skipped = skipped
-        self._emptied = emptied
-        self._followed = followed
         self._pool = pool
         self._written_back = written_back
         self._root = os.geteuid() == 0
@@ -151,14 +109,24 @@ class _Copying:
                 entries = list(listed)
             for entry in entries:
                 path = where + entry.name
-                if path in self._skipped:
+                if path == _PID_FILE:
                     continue
                 if entry.is_symlink():
-                    self._link(source, target, entry.name, path)
+                    destination = os.readlink(entry.name, dir_fd=source)
+                    if destination.startswith("/") or ".." in destination.split("/"):
+                        raise UntrustedError(
+                            f'symbolic link "{self._path / path}" leads out of the cluster: it cannot be cloned'
+                        )
+                    os.symlink(destination, entry.name, dir_fd=target)
                 elif entry.is_dir(follow_symlinks=False):
                     inner = os.open(entry.name, _DIRECTORY, dir_fd=source)
                     try:
-                        self._below(inner, target, entry.name, path)
+                        os.mkdir(entry.name, 0o700, dir_fd=target)
+                        made = os.open(entry.name, _DIRECTORY, dir_fd=target)
+                        try:
+                            self.directory(inner, made, f"{path}/")
+                        finally:
+                            os.close(made)
                     finally:
                         os.close(inner)
                 elif entry.is_file(follow_symlinks=False):
@@ -173,31 +141,10 @@ class _Copying:
             job.result()
         facts = os.fstat(source)
         self._own(target, facts)
-        os.fchmod(target, 0o700 if self._closed else stat.S_IMODE(facts.st_mode))
-
-    def _below(self, inner: int, target: int, name: str, path: str) -> None:
-        os.mkdir(name, 0o700, dir_fd=target)
-        made = os.open(name, _DIRECTORY, dir_fd=target)
-        try:
-            if path in self._emptied:
-                self._own(made, os.fstat(inner))
-            else:
-                self.directory(inner, made, f"{path}/")
-        finally:
-            os.close(made)
-
-    def _link(self, source: int, target: int, name: str, path: str) -> None:
-        if path in self._followed:
-            self._below(self._followed[path].descriptor, target, name, path)
-            return
-        destination = os.readlink(name, dir_fd=source)
-        _require_inside(destination, self._path / path)
-        os.symlink(destination, name, dir_fd=target)
+        os.fchmod(target, stat.S_IMODE(facts.st_mode))
 
     def _own(self, descriptor: int, facts: os.stat_result) -> None:
-        if self._owner is not None:
-            os.fchown(descriptor, *self._owner)
-        elif self._root:
+        if self._root:
             os.fchown(descriptor, facts.st_uid, facts.st_gid)
 
     def _open_pair(self, source: int, target: int, name: str, path: str) -> tuple[int, int, os.stat_result]:
@@ -215,7 +162,7 @@ class _Copying:
         try:
             self._own(writing, facts)
             mode = stat.S_IMODE(facts.st_mode)
-            if mode != 0o600 and not self._closed:
+            if mode != 0o600:
                 os.fchmod(writing, mode)
         except BaseException:
             os.close(reading)
@@ -246,12 +193,6 @@ class _Copying:
         finally:
             os.close(reading)
             os.close(writing)
-
-
-def _require_inside(destination: str, link: Path) -> None:
-    """A clone that shares files with its snapshot by a link would change the snapshot."""
-    if destination.startswith("/") or ".." in destination.split("/"):
-        raise UntrustedError(f'symbolic link "{link}" leads out of the cluster: it cannot be cloned')
 
 
 def _require_own(facts: os.stat_result, top: os.stat_result, path: Path) -> None:

@@ -66,15 +66,6 @@ def test_what_a_new_cluster_has_no_business_with_is_left_out(tmp_path: Path) -> 
     assert restore.scripts == 1, "it is made once"
 
 
-def test_a_schema_is_dumped_without_data_and_taken_in_two_sections(tmp_path: Path) -> None:
-    words = dump.command(Path("/b/pg_dump"), {"dbname": "shop"}, tmp_path / dump.SCHEMA)
-    assert "--schema-only" in words
-    restore = Restore(CONTENTS)
-    before, after, missing = dump.sections(Path("pg_restore"), tmp_path / dump.SCHEMA, tmp_path, restore)  # type: ignore[arg-type]
-    assert (before, after, len(missing)) == ("SELECT 1;\n", "SELECT 1;\n", 3)
-    assert restore.scripts == 2
-
-
 def test_a_dump_that_can_be_taken_whole_stays_as_it_is(tmp_path: Path) -> None:
     assert playable(Restore(WHOLE), tmp_path) == dump.Playable(tmp_path / dump.FILE)
 

@@ -10,6 +10,7 @@ import pytest
 from pgassay.capture import files
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Moment, Statement
+from pgassay.cli import main
 from pgassay.errors import UsageError
 from tests.capture.test_scripts import capture
 
@@ -77,3 +78,18 @@ def test_a_later_format_is_refused(tmp_path: Path) -> None:
     (path / "capture.json").write_text(json.dumps({**head, "format": 2}))
     with pytest.raises(CaptureError, match="format 2"):
         files.read(path)
+
+
+@pytest.mark.parametrize("kind", ["synthetic", "basebackup", "backup"])
+def test_data_that_no_version_makes_any_more_are_refused_by_name(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "a")
+    head = json.loads((path / "capture.json").read_text())
+    head["data"] = {"kind": kind, "file": "load.json", "bytes": 5, "database_bytes": 5, "physical": {"state": "shut"}}
+    (path / "capture.json").write_text(json.dumps(head))
+    for command in (["ask", str(path), "work_mem=4MB,64MB", "--dry-run"], ["advise", str(path), "--dry-run"]):
+        assert main(command) == 2
+        said = capsys.readouterr().err
+        assert f'"{path}" has data of the kind {kind}, which this version does not read' in said
+        assert "hint: capture again with --data dump" in said

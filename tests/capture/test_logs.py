@@ -257,10 +257,10 @@ def test_a_copy_by_grep_is_refused_before_the_window(tmp_path: Path) -> None:
     words = "lacks further lines of its statements, as a copy by grep does: 1 end in the middle, the first is"
     with pytest.raises(CaptureError, match=words):
         read(whole)
-    request = Request(logs=whole, data="none")
+    request = Request(logs=whole, with_data=False)
     server = FakeServer()
     with pytest.raises(CaptureError, match=words):
-        taking.require_possible(server, identify(server, request), request, tmp_path, None)
+        taking.require_possible(server, identify(server, request), request, tmp_path)
 
 
 def test_lines_with_another_prefix_and_a_torn_end_are_warned_of(tmp_path: Path) -> None:
@@ -315,8 +315,8 @@ def test_a_compressed_log_is_read_whatever_its_name(tmp_path: Path, pack: Callab
     plain, packed = found.paths[0].read_bytes(), tmp_path / "postgresql.log.1"
     packed.write_bytes(pack(plain[:70]) + pack(plain[70:]))  # as if a rotation had appended to it
     assert read(LogFiles((packed,))) == read(found)
-    request = Request(logs=LogFiles((packed,)), data="none")
-    taking.require_possible(FakeServer(), identify(FakeServer(), request), request, tmp_path, None)
+    request = Request(logs=LogFiles((packed,)), with_data=False)
+    taking.require_possible(FakeServer(), identify(FakeServer(), request), request, tmp_path)
 
 
 @pytest.mark.parametrize("pack", PACKERS)

@@ -51,21 +51,6 @@ def test_a_capture_holds_the_load_the_columns_and_what_it_cost(captured: Path) -
     assert found.data.bytes == (captured / found.data.file).stat().st_size > 0
 
 
-def test_data_from_statistics_answer_the_same_question(shop: Watched, capsys: pytest.CaptureFixture[str]) -> None:
-    path = shop.folder / "synthetic.capture"
-    with web_shop.driven(shop.server.endpoint):
-        assert main(["capture", shop.conninfo(), "--for", "4s", "--data", "synthetic", "--out", str(path)]) == 0
-    assert "no row of your tables is read" in capsys.readouterr().out
-    written = b"".join(file.read_bytes() for file in path.iterdir() if file.suffix == ".json")
-    assert b"delivered" not in written
-    with real.own_folder() as folder:
-        run = folder / "run"
-        where = ("--data-dir", str(folder / "data"), "--out", str(run))
-        assert main(["ask", str(path), "--index", INDEX, *web_shop.SHORT, *where]) == 0
-        (verdict,) = Findings(Run.open(run)).verdicts
-    assert verdict.verdict.kind.value == "better"
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -7,10 +7,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from pgassay.capture import dump, files
+from pgassay.capture import files
 from pgassay.capture.replaying import Stage, try_each
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
-from pgassay.capture.synthetic import files as synthetic
 from pgassay.cli import main
 from pgassay.host.runner import SystemClock
 from pgassay.interfaces.server import Server
@@ -76,42 +75,3 @@ def test_views_functions_and_domains_of_the_server_are_known(captured: Path) -> 
         "age_of": (("born", "date"),), "audited": (),
         "book": (("p_patient", "bigint"), ("p_doctor", "integer"), ("p_note", "text")),
     }, "none of pg_trgm's or pg_stat_statements'"  # fmt: skip
-
-
-def test_data_from_statistics_are_loaded_without_the_constraints_that_they_break(
-    clinic: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """A regular expression on a domain, one column before another, an exclusion constraint: named, and left out."""
-    where, bindir = clinic.endpoint, real.installation().bindir
-    with real.own_folder() as folder:
-        path = folder / "synthetic.capture"
-        words = ["--data", "synthetic", "--without-load", "--out", str(path)]
-        assert main(["capture", where.conninfo(), *words]) == 0
-        said = capsys.readouterr().err
-        ours = "SELECT query FROM pg_stat_statements WHERE query ~ 'pg_stats s|k.contypid' AND query !~ 'pgassay'"
-        with psycopg.connect(where.conninfo()) as connection:
-            assert connection.execute(ours).fetchall() == [], "another capture knows our reads"
-        for named in ("record_number_check", "visit_check", "invoice_check", "duty_doctor_id_day_shift_excl"):
-            assert f'constraint "{named}" of ' in said
-        assert "percent_check" not in said, "numbers stay within those that there are"
-        before, after, _ = dump.sections(bindir / "pg_restore", path / dump.SCHEMA, folder, real.runner())
-        script = synthetic.playable(synthetic.read(path), before, after, folder)
-        with psycopg.connect(where.conninfo(), autocommit=True) as connection:
-            connection.execute("CREATE DATABASE copied")
-        other = [f"--host={where.socket_directory}", f"--port={where.port}", f"--username={where.user}", "copied"]
-        done = subprocess.run(
-            [str(bindir / "psql"), "--no-psqlrc", "--quiet", f"--file={script}", *other],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
-        assert (done.returncode, "ERROR" in done.stderr) == (0, False), done.stderr[-2000:]
-        assert "left out: ALTER DOMAIN care.record_number ADD CONSTRAINT record_number_check CHECK" in done.stderr
-        with psycopg.connect(where.conninfo(), dbname="copied") as connection:
-            kept = {str(row[0]) for row in connection.execute("SELECT conname FROM pg_constraint WHERE contype = 'c'")}
-            rows = connection.execute(
-                "SELECT count(*), count(full_name), count(referred_by) FROM care.patient"
-            ).fetchone()
-    assert {"percent_check", "invoice_amount_check", "duty_shift_check"} <= kept
-    assert "record_number_check" not in kept
-    assert rows is not None
-    assert rows[0] == rows[1] > 10_000, "a generated column has its values"
-    assert rows[2] > 1_000, "and a key to its own table"

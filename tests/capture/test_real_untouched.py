@@ -40,21 +40,11 @@ def capture(shop: Watched, name: str, *words: str, user: str = "reader") -> Path
     return path
 
 
-@pytest.mark.parametrize("kind", ["dump", "synthetic", "none"])
+@pytest.mark.parametrize("kind", ["dump", "none"])
 def test_no_write_is_logged_numbered_or_found(shop: Watched, kind: str) -> None:
     before = shop.contents(), shop.transactions(), shop.wal_position(), shop.changes_by_us()
     capture(shop, kind, "--data", kind)
     assert (shop.contents(), shop.transactions(), shop.wal_position(), shop.changes_by_us()) == before
-
-
-def test_a_capture_of_the_files_changes_no_row_and_no_setting() -> None:
-    """pg_basebackup itself makes a checkpoint and writes WAL, which docs/your-server.md says."""
-    with watched_shop(real.installation(), {"autovacuum": "off", "max_wal_senders": "4"}) as shop:
-        before = shop.contents(), shop.transactions()
-        capture(shop, "files", "--data", "basebackup", "--checkpoint", "fast", user=shop.server.endpoint.user)
-        assert (shop.contents(), shop.transactions()) == before
-        assert shop.slots() == []
-        assert shop.changes_by_us() == []
 
 
 def test_a_plan_writes_nothing_and_leaves_no_directory(shop: Watched) -> None:
@@ -68,10 +58,6 @@ def test_a_plan_says_what_the_data_will_cost(shop: Watched, capsys: pytest.Captu
     out = str(shop.folder / "planned")
     assert main(["capture", shop.conninfo(), "--dry-run", "--out", out]) == 0
     assert re.search(r"dump: .*B are needed here at most, .* free", capsys.readouterr().out)
-    assert main(["capture", shop.conninfo(), "--dry-run", "--data", "synthetic", "--out", out]) == 0
-    (columns, tables), *_ = re.findall(r"statistics of (\d+) columns in (\d+) tables", capsys.readouterr().out)
-    counted = "SELECT count(*)::text, count(DISTINCT tablename)::text FROM pg_stats WHERE schemaname = 'public'"
-    assert shop.server.query(counted) == [(columns, tables)]
 
 
 def test_a_superuser_who_captures_writes_nothing_either(shop: Watched) -> None:

@@ -118,14 +118,12 @@ def test_what_chooses_no_rows_is_a_constant() -> None:
     )
 
 
-def test_functions_are_called_where_the_data_are_the_servers_own() -> None:
+def test_functions_are_called_unless_they_reach_out_of_the_database() -> None:
     call, name = Statement(1, "SELECT pay(id) FROM orders", 1, 5.0, 1), "pay"
-    whole = replace(capture(call), data=Data("dump"), functions=(Function(name),))
+    whole = replace(capture(call), functions=(Function(name),))
     assert len(scripted(whole).played) == 1
-    assert len(scripted(replace(whole, data=Data("basebackup"))).played) == 1
     for less in (
-        replace(whole, data=Data("synthetic")), replace(whole, functions=()),
-        replace(whole, functions=(Function(name, trusted=False),)),
+        replace(whole, functions=()), replace(whole, functions=(Function(name, trusted=False),)),
         replace(whole, source=replace(SOURCE, extensions={"dblink": "1.2"})),
     ):  # fmt: skip
         assert "calls pay" in scripted(less).unplayed[0].reason

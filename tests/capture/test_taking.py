@@ -10,7 +10,6 @@ import pytest
 from pgassay.capture import reads, taking
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Data, Function, View
-from pgassay.capture.physical import Estimate
 from pgassay.capture.reads import HIDDEN
 from pgassay.capture.source import Rows
 from pgassay.capture.taking import Identity, Request, Taken, identify, take
@@ -65,7 +64,7 @@ class FakeServer:
         if what == "the counters":
             found = next(self.counted)
             return Rows(tuple(found), (tuple(found.values()),))
-        return Rows((), tuple(self.answers[what]))
+        return Rows((), (([], []),) if sql == reads.RIGHTS else tuple(self.answers[what]))
 
 
 def taken(server: FakeServer, request: Request | None = None) -> Taken:
@@ -109,7 +108,11 @@ def test_functions_have_their_arguments_and_views_the_columns_that_they_are_of()
 
 @pytest.mark.parametrize(
     ("request_", "values"),
-    [(Request(5.0), True), (Request(5.0, "none"), False), (Request(5.0, "none", with_literals=True), True)],
+    [
+        (Request(5.0), True),
+        (Request(5.0, with_data=False), False),
+        (Request(5.0, with_data=False, with_literals=True), True),
+    ],
 )
 def test_values_are_asked_for_only_where_they_are_kept(request_: Request, values: bool) -> None:
     server = FakeServer()
@@ -188,14 +191,10 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     identity: Identity = identify(server, request)
     said = announcement(identity, request)
     assert all(word in said for word in ("pg_settings", "pg_stat_activity", "every table", "25MB", "5 s"))
-    assert "every table" not in announcement(identity, Request(data="none"))
-    cost = Estimate(25 << 20, 1 << 30)
-    assert announcement(identity, request, cost).splitlines()[-1] == (
+    assert "every table" not in announcement(identity, Request(with_data=False))
+    assert announcement(identity, request, 1 << 30).splitlines()[-1] == (
         "dump: 25MB are needed here at most, since indexes are not read and it is compressed; 1GB are free"
     )
-    synthetic = announcement(identity, Request(data="synthetic"), None, (4, 21))
-    assert "statistics of 21 columns in 4 tables are read" in synthetic
-    assert "a question makes about 25MB of data" in synthetic
     shown = summary(taken(FakeServer()).capture, Path("app.capture"))
     assert "0.8 calls a second" in shown
     assert "its processor time cannot be seen from here" in shown
@@ -241,30 +240,29 @@ def _foreseen(request: Request, not_played_ms: float, **answers: Any) -> tuple[s
     """What is warned of before the window, on a server that has counted two statements."""
     counted = [(1, _PLAYED, 9, 10.0, 9, *ZERO), (2, _NOT, 9, not_played_ms, 9, *ZERO)]
     server = FakeServer(snapshots=[counted], **answers)
-    return taking.require_possible(server, identify(server, request), request, Path("/"), None)
+    return taking.require_possible(server, identify(server, request), request, Path("/"))
 
 
 def test_a_load_of_which_little_can_be_played_is_foreseen_before_the_window() -> None:
     """It was once known ten minutes later, when a question was asked."""
     pytest.importorskip("pglast")
-    files = Request(data="backup")
-    (said,) = _foreseen(files, 90.0)
+    (said,) = _foreseen(Request(), 90.0)
     assert said.startswith("by what pg_stat_statements has counted so far, 10.0% of the source's time can be played")
     assert f"not played, 90.0%: {_NOT}: " in said
     assert "--with-literals" in said
-    assert _foreseen(files, 5.0) == ()
+    assert _foreseen(Request(), 5.0) == ()
 
 
 def test_what_cannot_be_foreseen_is_not_guessed() -> None:
-    (said,) = _foreseen(Request(data="backup"), 90.0, the_rights=[(False,)])
+    (said,) = _foreseen(Request(), 90.0, the_rights=[(False,)])
     assert said.startswith("the role lacks pg_read_all_stats")
     for request in (
-        Request(data="backup", with_literals=True), Request(data="none"), Request(data="backup", with_load=False)
+        Request(with_literals=True), Request(with_data=False), Request(with_load=False)
     ):  # fmt: skip
         assert _foreseen(request, 90.0) == ()
 
 
 def test_the_announcement_names_the_reads_that_foresee() -> None:
     server = FakeServer()
-    for request, said in ((Request(), True), (Request(with_literals=True), False), (Request(data="none"), False)):
+    for request, said in ((Request(), True), (Request(with_literals=True), False), (Request(with_data=False), False)):
         assert ("are read once more before it" in announcement(identify(server, request), request)) is said

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, sleep
 
 import psycopg
 
@@ -18,7 +17,6 @@ from tests.capture import web_shop
 
 EVERY_WRITE = {"log_statement": "mod", "log_line_prefix": "%a: "}
 """Every statement that changes rows or the schema is logged, with the name of the application."""
-PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -60,23 +58,9 @@ class Watched:
         """Up to where WAL is written."""
         return str(self.server.query("SELECT pg_current_wal_insert_lsn()")[0][0])
 
-    def slots(self) -> list[tuple[object, ...]]:
-        """The replication slots that stay: those of a base backup go with its sessions, a moment after its end."""
-        with psycopg.connect(self.server.endpoint.conninfo(), autocommit=True) as connection:
-            return slots(connection)
-
     def changes_by_us(self) -> list[str]:
         """The lines of the log about statements of a capture that change something."""
         return [line for line in self.server.log_text().splitlines() if line.startswith(f"{MARK}: LOG:  statement")]
-
-
-def slots(connection: "psycopg.Connection[tuple[object, ...]]") -> list[tuple[object, ...]]:
-    """As `Watched.slots`; waits until nobody copies the server's files any more."""
-    deadline = monotonic() + PATIENCE_S
-    while connection.execute("SELECT pid FROM pg_stat_activity WHERE backend_type = 'walsender'").fetchall():
-        assert monotonic() < deadline, "somebody copies the files"
-        sleep(0.02)
-    return connection.execute("SELECT * FROM pg_replication_slots").fetchall()
 
 
 @contextmanager

@@ -68,13 +68,12 @@ class FakeRunner:
         directory: Path | None = None,
         privileged: str = "",
         timeout_s: float | None = None,
-        input_text: str | None = None,
         input_file: Path | None = None,
         stdout: Path | None = None,
         files: Sequence[Path] = (),
     ) -> Completed:
         """The outcome of the program's function; raises `TimeoutError` for one that never ends."""
-        given = input_text or ("" if input_file is None else input_file.read_text(encoding="utf-8", errors="replace"))
+        given = "" if input_file is None else input_file.read_text(encoding="utf-8", errors="replace")
         completed = self._outcome(command, given)
         if completed is None:
             raise TimeoutError(f"{command[0]} did not end within {timeout_s} s")

@@ -135,7 +135,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         blocks.read_files("mine", STUDY.format(factor=text))
     for text, why in (
         (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
-        (f'"init.copy_of" = ["none", "{folder}"]', 'cluster" is a directory'),
+        (f'"load.lua" = ["none", "{folder}"]', 'cluster" is a directory'),
         (f'"drive.data" = ["directory", "{drive}"]', r'drive\.toml" is named for something'),
         ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
     ):

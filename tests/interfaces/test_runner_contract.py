@@ -25,8 +25,9 @@ def test_arguments_pass_no_shell(runner: Runner) -> None:
     assert runner.run(["echo", "$HOME", "a  b;c"]).stdout == "$HOME a  b;c\n"
 
 
-def test_input_reaches_the_program(runner: Runner) -> None:
-    assert runner.run(["cat"], input_text="größer\n").stdout == "größer\n"
+def test_input_reaches_the_program(runner: Runner, tmp_path: Path) -> None:
+    (tmp_path / "given").write_text("größer\n")
+    assert runner.run(["cat"], input_file=tmp_path / "given").stdout == "größer\n"
 
 
 def test_without_input_the_program_reads_nothing(runner: Runner) -> None:

@@ -95,6 +95,12 @@ def test_a_copy_of_the_users_own_database_and_settings_are_no_hindrance() -> Non
     assert resolved.arms[0].data_bytes == 123 << 20
 
 
+def test_a_server_of_our_own_has_no_database_of_the_users_to_copy() -> None:
+    resolved = resolve(study_of(fixed={"init.copy_database": "app"}), fake_site())
+    with pytest.raises(UsageError, match=r'"init\.copy_database" cannot be "app" where the servers are pgassay'):
+        assert resolved.arms[0].data_bytes
+
+
 @pytest.mark.parametrize("pairing", ["sequential", "alternate"])
 def test_a_trial_that_somebody_else_used_the_server_in_is_invalid_and_run_again(tmp_path: Path, pairing: str) -> None:
     simulation = replace(simulated(tmp_path), events={}, study=study_of(design={"pairing": pairing, "slice": "1s"}))

@@ -75,7 +75,6 @@ def test_only_what_a_factor_calls_a_file_is_one(here: Path) -> None:
 def test_rows_are_those_of_dumps_and_logs(here: Path) -> None:
     levels = {
         "load.init": LevelRecord("/d/rows.dump", "/d/rows.dump"), "load.log": LevelRecord("/d/a.log", "/d/a.log"),
-        "init.copy_of": LevelRecord("/d/base", "/d/base"),
     }  # fmt: skip
     found = files_of(make_run(here / "run", levels=levels))
     assert {each.factor: each.holds_rows for each in found} == dict.fromkeys(levels, True)

@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,9 @@ def test_the_marker_is_read_as_written_and_nothing_else_counts(tmp_path: Path) -
     written = ownership.mark(tmp_path, 123, "17.5", OURSELVES)
     assert ownership.require_mark(tmp_path) == written
     assert written.made_wall_ns == 123
+    older = {**asdict(written), "database": "app", "role": "pgassay"}
+    (tmp_path / ownership.MARKER_FILE).write_text(json.dumps(older))
+    assert ownership.require_mark(tmp_path) == written
     for text in ("torn", "[]", '{"format": 1}'):
         (tmp_path / ownership.MARKER_FILE).write_text(text)
         with pytest.raises(ClusterError, match="cannot be read"):

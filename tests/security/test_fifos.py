@@ -16,7 +16,6 @@ from pgassay import cli, untrusted
 from pgassay.advise import folder as advice
 from pgassay.advise import laboratory
 from pgassay.capture import files as captures
-from pgassay.capture.synthetic import files as synthetic
 from pgassay.errors import PgassayError
 from pgassay.live.catalogue import listed
 from pgassay.live.progress import Seconds
@@ -102,7 +101,6 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
 @pytest.mark.parametrize(
     "reading",
     [
-        lambda path: synthetic.read(path.parent),
         lambda path: advice.read(path.parent),
         lambda path: advice.answered(path.parent),
         lambda path: laboratory.refused_in(path.parent),
@@ -115,9 +113,7 @@ def test_no_file_that_a_record_may_lack_keeps_a_command_waiting(original: Path, 
     ],
 )
 def test_nothing_else_that_is_read_or_written_waits(tmp_path: Path, reading: Callable[[Path], object]) -> None:
-    for name in (
-        synthetic.FILE, advice.TASK_FILE, advice.RESULT_FILE, laboratory.REFUSED_FILE, directory.STOP_FILE, "any",
-    ):  # fmt: skip
+    for name in (advice.TASK_FILE, advice.RESULT_FILE, laboratory.REFUSED_FILE, directory.STOP_FILE, "any"):
         os.mkfifo(tmp_path / name)
 
     def ends() -> None:

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from pgassay.capture import dump, files
-from pgassay.capture.errors import CaptureError, SyntheticError
+from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Column, Data, Statement, Table
-from pgassay.capture.synthetic import files as synthetic
 from pgassay.cli import _trust, main
 from pgassay.files import UntrustedError
 from pgassay.host.accounts import choose
@@ -30,7 +29,7 @@ from tests.security.attackers import as_root, fingerprint
 PLANTED: dict[str, Callable[[Path, Path], None]] = {
     "data.dump": lambda path, home: path.symlink_to(home / "key"),
     "log.json": lambda path, home: path.symlink_to(home / "key"),
-    "synthetic.json": lambda path, _: os.mkfifo(path),
+    "load.json": lambda path, _: os.mkfifo(path),
     "cluster": lambda path, home: path.symlink_to(home),
     "asked": lambda path, home: path.symlink_to(home),
     "asked/contents.txt": lambda path, home: path.symlink_to(home / "key"),
@@ -76,13 +75,6 @@ def test_data_elsewhere_are_no_data_of_a_capture(tmp_path: Path, home: Path, nam
         files.read(path)
 
 
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"tables":' * 40 + "1" + "}" * 40])
-def test_statistics_that_are_none_are_refused(tmp_path: Path, content: str) -> None:
-    (tmp_path / synthetic.FILE).write_text(content)
-    with pytest.raises(SyntheticError):
-        synthetic.read(tmp_path)
-
-
 @as_root
 @pytest.mark.parametrize("name", [".", "asked"])
 def test_nothing_is_written_into_another_accounts_capture(tmp_path: Path, name: str) -> None:
@@ -121,10 +113,12 @@ def test_a_name_chooses_no_object_of_a_dump(tmp_path: Path) -> None:
     """pg_restore takes what the list's lines begin with: a table's name began one, with an object that stays out."""
 
     class Restore(LocalRunner):
-        def run(self, command: Sequence[str], **how: object) -> Completed:
+        def run(self, command: Sequence[str], *, stdout: Path | None = None, **how: object) -> Completed:
+            if stdout is not None:
+                stdout.touch()
             table = "3; 1259 1 TABLE public x\f7; owner\n"
             return Completed(tuple(command), 0, f"; head\n{table}7; 3466 2 EVENT TRIGGER - s owner\n", "")
 
-    contents = dump.listed(Path("pg_restore"), tmp_path / "dump", Restore(choose()))
-    chosen = dump._chosen(contents, tmp_path, ()).read_bytes().split(b"\n")
+    dump.playable([Path("pg_restore")], tmp_path / "dump", tmp_path, Restore(choose()))
+    chosen = (tmp_path / "contents.txt").read_bytes().split(b"\n")
     assert [line.partition(b";")[0] for line in chosen if line] == [b"3"]

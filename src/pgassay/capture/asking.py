@@ -4,8 +4,7 @@ They stand in the capture, scripts in a folder of their own for each question (`
 resumed and the scripts can be read and changed.
 """
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -20,8 +19,6 @@ from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture
 from pgassay.capture.question import FULL, Pace, Question, document, pace_of
 from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
-from pgassay.capture.synthetic import files as synthetic
-from pgassay.capture.synthetic.generation import Synthesis
 from pgassay.errors import did_you_mean
 from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.running import Runner
@@ -112,32 +109,31 @@ def write(
         raise CaptureError(f'"{path}" holds no data, so nothing can be run on it', "capture again with --data dump")
     _require_names(question, capture)
     require_ours(path)
-    for installation in installations:
-        _require_serves(capture, installation, runner)
-    needing = _needing(path, capture, installations, runner)
+    file = path.absolute() / capture.data.file
+    newest_first = sorted(installations, key=lambda each: -each.version.major)
+    restores = [each.bindir / "pg_restore" for each in newest_first]
+    needing = _needing(file, capture, installations, restores[0], runner)
     unknown = _unknown_settings(capture, installations)
     most = capture.source.settings.get("max_connections", "")
     crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
-    synthesis = synthetic.read(path) if capture.data.kind == "synthetic" else None
-    described = replace(capture, tables=synthetic.with_values(capture.tables, synthesis)) if synthesis else capture
     libraries, strange = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
-    load = ScriptedLoad((), ()) if unscripted else scripted(described)
+    load = ScriptedLoad((), ()) if unscripted else scripted(capture)
     if not unscripted:
         _require_played(load, capture)
     folder = _new_folder((path / FOLDER).absolute(), stamp)
     for each in load.tried:
         (folder / f"{each.name}.sql").write_text(each.text, encoding="utf-8")
     with alone(folder.parent / _LOCK):  # what is made once is made by one of those who ask at the same time
-        data = _data(path.absolute(), capture, synthesis, installations, folder.parent, needing, runner)
-    warnings = _warnings(capture, installations, data.missing)
-    if needing.extensions:
-        needed = f"; and what needs them: {some(needing.objects, '; ')}" if needing.objects else ""
-        warnings["extensions_left_out"] = (
-            f"left out of the data, because it is not installed here: extension {', '.join(needing.extensions)}{needed}"
-        )
+        place = folder.parent
+        if needing.extensions:
+            names = "-".join(needing.extensions)
+            place /= f"without-{names if len(names) <= _NAME_MAX else sha256(names.encode()).hexdigest()}"
+            place.mkdir(exist_ok=True)
+        data = dump.playable(restores, file, place, runner, needing.lines)
+    warnings = _warnings(capture, installations, needing, data.missing)
     if unknown:
         warnings["settings_left_out"] = (
             f"left out of the settings, because PostgreSQL {' and '.join(dict.fromkeys(unknown.values()))} does not "
@@ -214,8 +210,8 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
         hint = own
     else:
         hint = (
-            "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself,"
-            f" best on a base backup of its beginning), or {own}"
+            "capture again with --log FILE --with-literals, which plays real values (--replay plays the log itself),"
+            f" or {own}"
         )
     raise CaptureError(too_little, hint)
 
@@ -230,41 +226,11 @@ def _new_folder(parent: Path, stamp: str) -> Path:
     raise AssertionError("numbers do not end")
 
 
-def _data(
-    path: Path,
-    capture: Capture,
-    synthesis: Synthesis | None,
-    installations: Sequence[Installation],
-    folder: Path,
-    needing: Needing,
-    runner: Runner,
-) -> dump.Playable:
-    """What the study takes: the dump, a script that makes data from statistics, or the directory of the files.
-
-    Data without some extensions have a folder of their own.
-    """
-    if capture.data.physical is not None:
-        return dump.Playable(path / capture.data.file)
-    if needing.extensions:
-        names = "-".join(needing.extensions)
-        folder = folder / f"without-{names if len(names) <= _NAME_MAX else sha256(names.encode()).hexdigest()}"
-        folder.mkdir(exist_ok=True)
-    programs = _restores(installations)
-    if synthesis is None:
-        return dump.playable(programs, path / capture.data.file, folder, runner, needing.lines)
-    before, after, missing = dump.sections(programs[0], path / dump.SCHEMA, folder, runner, needing.lines)
-    return dump.Playable(synthetic.playable(synthesis, before, after, folder), missing)
-
-
-def _restores(installations: Sequence[Installation]) -> list[Path]:
-    """Their pg_restores, the newest first."""
-    return [each.bindir / "pg_restore" for each in sorted(installations, key=lambda each: -each.version.major)]
-
-
-def _needing(path: Path, capture: Capture, installations: Sequence[Installation], runner: Runner) -> Needing:
+def _needing(
+    file: Path, capture: Capture, installations: Sequence[Installation], restore: Path, runner: Runner
+) -> Needing:
     """What has to be left out since a PostgreSQL of the study lacks extensions; raises `CaptureError` where that is a
-    table, before hours of loading. The server's files are what they are.
-    """
+    table, before hours of loading."""
     missing: dict[str, str] = {}
     wanted = [name for name in capture.source.extensions if name not in (*dump.NEVER_RESTORED, "plpgsql")]
     for installation in installations:
@@ -274,14 +240,15 @@ def _needing(path: Path, capture: Capture, installations: Sequence[Installation]
             missing |= dict.fromkeys(absent, str(installation.version))
     if not missing:
         return Needing()
-    if capture.data.physical is not None:
-        raise missing_extensions(missing, next(iter(missing.values())))
-    file = path.absolute() / (dump.SCHEMA if capture.data.kind == "synthetic" else capture.data.file)
-    found = dump.needing(dump.contents(_restores(installations)[0], file, runner, "--verbose"), missing)
+    found = dump.needing(dump.contents(restore, file, runner, "--verbose"), missing)
     if found.tables:
         first = next(iter(found.tables))
         tables = dict.fromkeys(table for needed in found.tables.values() for table in needed)
-        raise missing_extensions(found.tables, missing[first], tuple(tables))
+        raise CaptureError(
+            f"the data need extensions that this PostgreSQL {missing[first]} does not have:"
+            f" {', '.join(found.tables)} (columns or defaults of {some(tuple(tables), '; ')})",
+            "install them, or name another PostgreSQL with --pg-bindir",
+        )
     return found
 
 
@@ -289,39 +256,6 @@ def _folder_of(installation: Installation, option: str, runner: Runner) -> Path 
     """What this option of pg_config prints; None for a PostgreSQL without it, where loading or running will show."""
     done = runner.run([str(installation.bindir / "pg_config"), option])
     return None if done.status else Path(done.stdout.strip())
-
-
-def require_versions(capture: Capture, question: Question) -> None:
-    """Raise `CaptureError` for a version that cannot read the files of a capture: known before anything is built."""
-    if capture.data.physical is None:
-        return
-    for _, level in question.programs:
-        if level.split(".")[0].isdecimal() and int(level.split(".")[0]) != capture.source.major:
-            raise _only_dumps(level, capture.source.major)
-
-
-def _require_serves(capture: Capture, installation: Installation, runner: Runner) -> None:
-    """Raise `CaptureError` where the server's files cannot be served: another major version, libraries missing."""
-    needs = capture.data.physical
-    if needs is None:
-        return
-    if installation.version.major != capture.source.major:
-        raise _only_dumps(str(installation.version), capture.source.major)
-    folder = _folder_of(installation, "--pkglibdir", runner)
-    if folder is None:
-        return
-    paths = {
-        name: Path(name.replace("$libdir", str(folder)) if "/" in name else folder / name) for name in needs.libraries
-    }
-    missing = [
-        name for name, path in paths.items() if not (path.is_file() or path.with_name(f"{path.name}.so").is_file())
-    ]
-    if missing:
-        raise CaptureError(
-            "functions of the database need libraries that this PostgreSQL "
-            f"{installation.version!s} does not have: {', '.join(missing)}",
-            "install the extensions that they belong to, or name another PostgreSQL with --pg-bindir",
-        )
 
 
 def _libraries(
@@ -377,43 +311,25 @@ def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -
     return found
 
 
-def _warnings(capture: Capture, installations: Sequence[Installation], missing: tuple[str, ...]) -> dict[str, str]:
+def _warnings(
+    capture: Capture, installations: Sequence[Installation], needing: Needing, missing: tuple[str, ...]
+) -> dict[str, str]:
     source, found = capture.source, {}
     if source.major not in {each.version.major for each in installations}:
         found["other_version"] = (
             f"the server is PostgreSQL {source.major}, and the study runs on "
             f"{installations[0].version.major}; --pg-bindir names another"
         )
-    needs = capture.data.physical
-    name, _, here = (os.confstr("CS_GNU_LIBC_VERSION") or "").partition(" ")  # so it stands in collations of libc
-    is_libc = needs is not None and needs.provider == "c" and name == "glibc"
-    if needs is not None and is_libc and needs.collation_version not in ("", here):
-        found["collation_version"] = (
-            f"the files were sorted with version {needs.collation_version} of their collation, and this machine"
-            f" has {here}: indexes on text"
-            " may miss rows here; REINDEX in a --change shows whether it matters"
-        )
-    if needs is None and source.collation not in _C_LOCALES:
+    if source.collation not in _C_LOCALES:
         found["other_collation"] = (
             f"the server's collation is {source.collation}, and the study runs with C: "
             "sorts and comparisons of text are cheaper here"
         )
     if missing:
         found["left_out"] = f"left out of the data, because a new cluster has no use for it: {'; '.join(missing)}"
+    if needing.extensions:
+        needed = f"; and what needs them: {some(needing.objects, '; ')}" if needing.objects else ""
+        found["extensions_left_out"] = (
+            f"left out of the data, because it is not installed here: extension {', '.join(needing.extensions)}{needed}"
+        )
     return found
-
-
-def _only_dumps(version: str, major: int) -> CaptureError:
-    return CaptureError(
-        f"the data are files of PostgreSQL {major}, which PostgreSQL {version} cannot read",
-        "capture with --data dump to compare major versions: a dump loads into any (pg_upgrade is not run here)",
-    )
-
-
-def missing_extensions(names: Iterable[str], version: str, tables: Sequence[str] = ()) -> CaptureError:
-    """Extensions without which the data cannot be loaded, and that a PostgreSQL of the study does not have."""
-    used = f" (columns or defaults of {some(tables, '; ')})" if tables else ""
-    return CaptureError(
-        f"the data need extensions that this PostgreSQL {version} does not have: {', '.join(names)}{used}",
-        "install them, or name another PostgreSQL with --pg-bindir",
-    )

@@ -93,14 +93,12 @@ _DUMPING = (
     (
         "conflict with recovery",
         "on a replica changes of the primary end long reads: hot_standby_feedback = on prevents that, or"
-        " max_standby_streaming_delay = -1 while it is read; --data synthetic reads no table",
+        " max_standby_streaming_delay = -1 while it is read",
     ),
 )
 """What the server says in English, and what helps."""
 
 FILE = "data.dump"
-SCHEMA = "schema.dump"
-"""The schema alone, for synthetic data."""
 SCRIPT = "data.sql"
 LOCK_WAIT = "5s"
 _HEAD_BYTES = 4096
@@ -109,8 +107,8 @@ _NEWER_SETTINGS = (b"transaction_timeout = 0;",)
 _POLL_S = 0.2
 _FULL_BYTES = 1 << 20
 _BY_SERVER = "Error message from server: "
-CONNECTS = "connects to your server as you"
-"""Its peer authentication, your password file and your certificates are your account's."""
+_TICKET = ("KRB5CCNAME", "KRB5_CONFIG")
+"""What Kerberos needs of our environment to connect as we do."""
 _LEFT_OUT = (" POLICY ", " ROW SECURITY ", " USER MAPPING ", " EVENT TRIGGER ")
 NEVER_RESTORED = ("pg_stat_statements",)
 """Our instrument: the study has its own."""
@@ -145,24 +143,11 @@ def program_for(major: int, finder: Finder, bindir: Path | None = None) -> Path:
 
 
 def command(program: Path, parameters: Mapping[str, str], file: Path) -> list[str]:
-    """The command line; `parameters` are libpq's, without a password, which everybody could read here.
-
-    Into a file that is called `SCHEMA` no data are dumped.
-    """
-    connection = connection_words(parameters)
-    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
-    options += ["--schema-only"] if file.name == SCHEMA else []
-    return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
-
-
-def connection_words(parameters: Mapping[str, str]) -> str:
+    """The command line; `parameters` are libpq's, without a password, which everybody could read here."""
     quoted = {name: value.replace("\\", "\\\\").replace("'", "\\'") for name, value in parameters.items()}
-    return " ".join(f"{name}='{value}'" for name, value in quoted.items())
-
-
-def ticket() -> dict[str, str]:
-    """What Kerberos needs of our environment to connect as we do."""
-    return {name: os.environ[name] for name in ("KRB5CCNAME", "KRB5_CONFIG") if name in os.environ}
+    connection = " ".join(f"{name}='{value}'" for name, value in quoted.items())
+    options = ["--format=custom", "--no-owner", "--no-privileges", "--no-publications", "--no-subscriptions"]
+    return [str(program), *options, f"--lock-wait-timeout={LOCK_WAIT}", f"--file={file}", f"--dbname={connection}"]
 
 
 def dump(arguments: list[str], password: str, file: Path, runner: Runner, session: Readable, *, local: bool) -> Dumped:
@@ -172,8 +157,11 @@ def dump(arguments: list[str], password: str, file: Path, runner: Runner, sessio
     """
     began = monotonic()
     log = file.with_name("pg_dump.log")
-    environment = ticket() | ({"PGPASSWORD": password} if password else {})
-    running = runner.start(arguments, stdout=log, stderr=log, environment=environment, privileged=CONNECTS)
+    environment = {name: os.environ[name] for name in _TICKET if name in os.environ}
+    environment |= {"PGPASSWORD": password} if password else {}
+    # Its peer authentication, your password file and your certificates are your account's.
+    privileged = "connects to your server as you"
+    running = runner.start(arguments, stdout=log, stderr=log, environment=environment, privileged=privileged)
     used: dict[int, float] = {}
     try:
         done = None
@@ -200,21 +188,12 @@ def _failure(done: Completed, file: Path) -> CaptureError:
     return dump_failed(said or f"it ended with status {done.status} and without a message")
 
 
-def listed(restore: Path, file: Path, runner: Runner) -> list[str]:
-    """The dump's table of contents, a line for each object; raises `CaptureError`."""
-    return [line for line in contents(restore, file, runner) if line and not line.startswith(";")]
-
-
 def contents(restore: Path, file: Path, runner: Runner, *more: str) -> list[str]:
     """The lines of the dump's table of contents with their comments; raises `CaptureError`."""
     done = runner.run([str(restore), "--list", *more], input_file=file)
     if done.status:
         raise dump_failed(done.stderr.strip())
     return done.stdout.split("\n")  # a name may hold whatever else Unicode calls the end of a line
-
-
-def left_out(lines: Iterable[str]) -> list[str]:
-    return [line for line in lines if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
 
 
 @dataclass(frozen=True)
@@ -236,64 +215,34 @@ def playable(
     cannot be read.
     """
     restore, *older = programs
-    lines = listed(restore, file, runner)
-    whole = not (without or left_out(lines))
+    lines = [line for line in contents(restore, file, runner) if line and not line.startswith(";")]
+    left_out = [line for line in lines if any(kind in line for kind in (*_LEFT_OUT, *_OURS))]
     # The format of archives has versions of its own.
-    if whole and all(runner.run([str(each), "--list"], input_file=file).status == 0 for each in older):
+    if not (without or left_out) and all(
+        runner.run([str(each), "--list"], input_file=file).status == 0 for each in older
+    ):
         return Playable(file)
     script = folder / SCRIPT
     if not script.exists():
+        unwanted = {*left_out, *without}
+        chosen = folder / "contents.txt"
+        chosen.write_text("\n".join(line for line in lines if line not in unwanted) + "\n", encoding="utf-8")
         partial = script.with_suffix(".partial")
-        _restored(restore, file, partial, _chosen(lines, folder, without), runner)
+        options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-"]
+        done = runner.run([str(restore), *options], input_file=file, stdout=partial, files=(chosen,))
+        if done.status:
+            raise dump_failed(done.stderr.strip())
+        with partial.open("r+b") as sql:  # a script may be large, so no more is written than one comment sign in place
+            head = sql.read(_HEAD_BYTES)
+            for name in _NEWER_SETTINGS:
+                at = head.find(b"\nSET " + name)
+                if at >= 0:
+                    sql.seek(at + 1)
+                    sql.write(b"-- ")
         partial.rename(script)
-    return Playable(script, _missing(lines))
-
-
-def sections(
-    restore: Path, file: Path, folder: Path, runner: Runner, without: Collection[str] = ()
-) -> tuple[str, str, tuple[str, ...]]:
-    """The SQL of a dumped schema before and after its data, without what is left out and the lines `without`, and what
-    of the user's own is missing from it, in words. Raises `CaptureError` where the dump cannot be read.
-    """
-    lines = listed(restore, file, runner)
-    chosen = _chosen(lines, folder, without)
-
-    def section(name: str) -> str:
-        script = folder / f"{name}.sql"
-        _restored(restore, file, script, chosen, runner, f"--section={name}")
-        return script.read_bytes().decode("utf-8")  # as it is, with a carriage return in a function or a label
-
-    return section("pre-data"), section("post-data"), _missing(lines)
-
-
-def _chosen(lines: Sequence[str], folder: Path, without: Collection[str]) -> Path:
-    """The list of objects that a study's cluster takes, as a file in `folder`."""
-    unwanted = {*left_out(lines), *without}
-    chosen = folder / "contents.txt"
-    chosen.write_text("\n".join(line for line in lines if line not in unwanted) + "\n", encoding="utf-8")
-    return chosen
-
-
-def _restored(restore: Path, file: Path, script: Path, chosen: Path, runner: Runner, *more: str) -> None:
-    """Write the SQL of the chosen objects, in which what older servers do not know is made a comment in its place: all
-    of it is a timeout that is off anyway. Scripts may be large, so nothing else is written."""
-    options = ["--no-owner", "--no-privileges", "--no-tablespaces", f"--use-list={chosen}", "--file=-", *more]
-    done = runner.run([str(restore), *options], input_file=file, stdout=script, files=(chosen,))
-    if done.status:
-        raise dump_failed(done.stderr.strip())
-    with script.open("r+b") as sql:
-        head = sql.read(_HEAD_BYTES)
-        for name in _NEWER_SETTINGS:
-            at = head.find(b"\nSET " + name)
-            if at >= 0:
-                sql.seek(at + 1)
-                sql.write(b"-- ")
-
-
-def _missing(lines: Iterable[str]) -> tuple[str, ...]:
-    """`3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`, unless it is our own."""
-    users = (line for line in left_out(lines) if not any(own in line for own in _OURS))
-    return tuple(" ".join(line.partition(";")[2].split()[2:-1]) for line in users)
+    users = (line for line in left_out if not any(own in line for own in _OURS))
+    # `3300; 3256 16500 POLICY public orders own app` as `POLICY public orders own`
+    return Playable(script, tuple(" ".join(line.partition(";")[2].split()[2:-1]) for line in users))
 
 
 def dump_failed(detail: str) -> CaptureError:

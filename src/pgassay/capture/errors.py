@@ -24,7 +24,3 @@ def some(words: Sequence[str], separator: str = ", ") -> str:
     """The first few of them, and how many more there are."""
     more = f" and {len(words) - _NAMED} more" if len(words) > _NAMED else ""
     return separator.join(words[:_NAMED]) + more
-
-
-class SyntheticError(BenchError):
-    """Statistics that no data can be made from."""

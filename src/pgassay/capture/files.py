@@ -20,8 +20,6 @@ import msgspec
 from pgassay import scratch, untrusted
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import FORMAT, Capture, Load, Table
-from pgassay.capture.physical import FOLDER as CLUSTER
-from pgassay.capture.physical import KINDS
 from pgassay.errors import UsageError
 from pgassay.files import UntrustedError, accounts_of_ours
 
@@ -37,12 +35,6 @@ load.json        statements with their counters, sessions once a second{literals
 {data}
 pgassay ask {name} work_mem=4MB,64MB puts a question to it. The format is described in docs/your-server.md.
 """
-
-_DATA = {
-    "dump": "the data, by pg_dump",
-    **dict.fromkeys(KINDS, "the data, as the server's own files, of all its databases"),
-    "synthetic": "statistics without values, which data are made from; the schema is in schema.dump",
-}
 
 
 def require_absent(path: Path) -> None:
@@ -72,7 +64,7 @@ def write(capture: Capture, folder: Path, name: str) -> None:
     _write(folder / STATISTICS, tables)
     if load is not None:
         _write(folder / LOAD, load)
-    dumped = f"{capture.data.file:<17}{_DATA[capture.data.kind]}\n" if capture.data.file else ""
+    dumped = f"{capture.data.file:<17}the data, by pg_dump\n" if capture.data.file else ""
     has_values = any(each.common_values or each.histogram for table in capture.tables for each in table.columns)
     text = _README.format(
         version=capture.program_version,
@@ -94,11 +86,11 @@ def read(path: Path) -> Capture:
     """The capture at `path`; raises `CaptureError` for what is none, is damaged, or was written by a later version."""
     if not (path / HEAD).is_file():
         raise _not_a_capture(path, f"it has no {HEAD}")
-    for directory, folders, names in _levels(path):
-        for name in (*folders, *names):
-            mode = (directory / name).lstat().st_mode
+    for directory, folders, names in os.walk(path):
+        for each in (Path(directory, name) for name in (*folders, *names)):
+            mode = each.lstat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                inside = (directory / name).relative_to(path)
+                inside = each.relative_to(path)
                 raise _not_a_capture(path, f'"{inside}" is neither a file nor a directory')
     found = _decoded(path / HEAD, dict[str, Any])
     if found.get("format") != FORMAT:
@@ -111,31 +103,28 @@ def read(path: Path) -> Capture:
         head = msgspec.convert({**found, "tables": (), "load": None}, Capture)
     except msgspec.ValidationError as error:
         raise _not_a_capture(path, f"{HEAD}: {error}") from None
+    if head.data.kind not in ("none", "dump"):
+        raise CaptureError(
+            f'"{path}" has data of the kind {head.data.kind}, which this version does not read',
+            "capture again with --data dump",
+        )
     if head.data.file and head.data.file not in {each.name for each in path.iterdir()}:  # not a way to somewhere else
         raise _not_a_capture(path, f"its data, {head.data.file}, are missing")
     return replace(head, tables=tables, load=load)
 
 
 def require_ours(path: Path) -> None:
-    """Raise `UntrustedError` unless a capture's directories are ours, apart from the server's files.
+    """Raise `UntrustedError` unless a capture's directories are ours.
 
     Questions write into them, and another account could put a link there meanwhile.
     """
-    for directory, _, _ in _levels(path):
-        owner = directory.stat().st_uid
+    for directory, _, _ in os.walk(path):
+        owner = Path(directory).stat().st_uid
         if owner not in accounts_of_ours():
             raise UntrustedError(
                 f'"{directory}" belongs to user {owner}: questions are only written into captures of your own',
                 f'ask a copy: cp -r "{path}" COPY',
             )
-
-
-def _levels(path: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Each directory of a capture with the names in it; the server's files are looked at where they are copied."""
-    for top, folders, names in os.walk(path):
-        yield Path(top), folders, names
-        if Path(top) == path and CLUSTER in folders:
-            folders.remove(CLUSTER)
 
 
 def _decoded(path: Path, kind: Any) -> Any:

@@ -196,34 +196,13 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Physical:
-    """Of data that are the server's own files: what a PostgreSQL must have to serve them (sizes in bytes)."""
-
-    system_identifier: str
-    state: str
-    """As pg_controldata says: `shut down`, or `in production` for a base backup."""
-    checkpoint_at: str
-    block_bytes: int
-    wal_block_bytes: int
-    wal_segment_bytes: int
-    checksums: bool
-    provider: str = ""
-    """Of the database's collation (`c`, `i`, `b`); empty where the server does not say (before 15)."""
-    collation_version: str = ""
-    libraries: tuple[str, ...] = ()
-    """Those that functions of the database are in, as `$libdir/hstore`."""
-
-
-@dataclass(frozen=True)
 class Data:
-    """The data of the capture: `none`, `dump` or `synthetic` with the name of a file in the directory, or one of
-    `physical.KINDS` with that of a folder."""
+    """The data of the capture: `none`, or `dump` with the name of a file in the directory."""
 
     kind: str = "none"
     file: str = ""
     bytes: int = 0
     database_bytes: int = 0
-    physical: Physical | None = None
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,6 @@ AT_OWN_PACE = "latency_ms"
 """What decides where a load is played in the source's own time: calls per second are the source's own then."""
 INSTALLED, BUILT, BUILD = "postgres.version", "build.version", "build.source"
 """The factors of `--version`, of versions that are not all installed, and of `--build`."""
-COPY, COPY_DATABASE = "init.copy_of", "init.copy_database"
 CHECKSUMS = "init.data_checksums"
 RATE = "load.rate"
 _SPARE = 4
@@ -237,9 +236,9 @@ def document(
     replayed: Mapping[str, Any] | None = None,
     pace: Pace | None = None,
 ) -> dict[str, Any]:
-    """The tables of a study file: `data` is what `load.init` takes, or a directory with the server's files; `scripts`
-    are files with their weights, with or without the clients' `pauses` within transactions; `replayed` is the load of a
-    log that is played in their place, `pace` the rate at which scripts are due.
+    """The tables of a study file: `data` is what `load.init` takes; `scripts` are files with their weights, with or
+    without the clients' `pauses` within transactions; `replayed` is the load of a log that is played in their place,
+    `pace` the rate at which scripts are due.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -249,12 +248,9 @@ def document(
     if question.changes:
         factors[CHANGE] = [NONE, *question.changes]
     held = {f"server.{name}": value for name, value in source.settings.items()}
-    copied = data.is_dir()
-    if copied:
-        held |= {COPY: str(data), COPY_DATABASE: source.database}
-    elif question.programs:  # else a version would be compared with its initdb's default
+    if question.programs:  # else a version would be compared with its initdb's default
         held[CHECKSUMS] = "on" if source.major >= _CHECKSUMS_SINCE else "off"
-    played: dict[str, Any] = {} if copied else {"init": str(data)}
+    played: dict[str, Any] = {"init": str(data)}
     if replayed is None:
         played |= {"driver": "pgbench", "duration": "20s", "warmup": "2s", "jobs": "clients"}
     else:

@@ -19,9 +19,8 @@ MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
 _WAL_VIEW_SINCE = 14
 _TOPLEVEL_SINCE = 14
-_PROVIDER_SINCE = 15
 _OURS = f"/* {MARK} */"
-USERS_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
+_USERS_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
 
 
 @dataclass(frozen=True)
@@ -80,7 +79,7 @@ EXTENSIONS = (
 TABLES = (
     f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
     f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('r', 'p', 'm') AND {USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
     " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
 )
 """Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
@@ -93,7 +92,7 @@ COLUMNS = (
     " c.relkind = 'p' OR EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND (i.indisunique OR"
     " i.indisexclusion) AND (a.attnum = ANY (i.indkey) OR 0 = ANY (i.indkey)))"
     " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-    f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {USERS_OWN}"
+    f" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND {_USERS_OWN}"
     " ORDER BY 1, 2, a.attnum"
 )
 """Schema, table, column, type, whether it takes nulls, alone is a unique key, is part of any, in the table's order.
@@ -148,7 +147,7 @@ VIEWS = (
     " JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = m[1]::int2 AND a.attname = m[2]"
     " JOIN pg_class t ON t.oid = m[3]::oid JOIN pg_namespace tn ON tn.oid = t.relnamespace"
     " JOIN pg_attribute ta ON ta.attrelid = t.oid AND ta.attnum = m[4]::int2"
-    f" WHERE c.relkind = 'v' AND {USERS_OWN} ORDER BY 1, 2, 3"
+    f" WHERE c.relkind = 'v' AND {_USERS_OWN} ORDER BY 1, 2, 3"
 )
 """Schema and name of a view, a column of it, and schema, name and column of the relation that it is of.
 
@@ -162,7 +161,7 @@ FUNCTIONS = (
     " ARRAY(SELECT format_type(t, NULL) FROM unnest(p.proargtypes) WITH ORDINALITY x(t, k) ORDER BY k),"
     " p.provolatile = 'v', l.lanpltrusted OR l.lanname IN ('sql', 'internal')"
     " FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace JOIN pg_language l ON l.oid = p.prolang"
-    f" WHERE p.prokind = 'f' AND {USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
+    f" WHERE p.prokind = 'f' AND {_USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
     " WHERE x.classid = 'pg_proc'::regclass AND x.objid = p.oid AND x.deptype = 'e') ORDER BY 1, p.oid"
 )
 """Name, names and types of the arguments, is it volatile, is its language SQL or a trusted one.
@@ -176,7 +175,7 @@ SEES_ALL = f"SELECT {_OURS} pg_has_role('pg_read_all_stats', 'USAGE')"
 
 
 _KEPT = (
-    f"{USERS_OWN} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
+    f"{_USERS_OWN} AND c.relpersistence <> 't' AND NOT EXISTS (SELECT FROM pg_depend x"
     " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e')"
 )
 _NAME = "quote_ident(n.nspname) || '.' || quote_ident(c.relname)"
@@ -225,39 +224,6 @@ def counters(major: int, *, replica: bool) -> str:
         f" {wal} AS wal_bytes, t.updates, t.hot_updates FROM pg_stat_database d,"
         " (SELECT coalesce(sum(n_tup_upd), 0)::int8 AS updates, coalesce(sum(n_tup_hot_upd), 0)::int8 AS hot_updates"
         " FROM pg_stat_user_tables) t WHERE d.datname = current_database()"
-    )
-
-
-SIZES = (
-    f"SELECT {_OURS} (SELECT sum(pg_database_size(oid))::int8 FROM pg_database),"
-    " (SELECT setting::float8 FROM pg_settings WHERE name = 'checkpoint_timeout')"
-    " * current_setting('checkpoint_completion_target')::float8"
-)
-"""Bytes of all databases, and of what the two settings of a spread checkpoint come to in seconds."""
-
-
-ANALYSED = (
-    f"SELECT {_OURS} count(DISTINCT (schemaname, tablename)), count(*) FROM pg_stats"
-    " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
-)
-"""How many tables and columns of the user's have statistics."""
-
-
-TABLESPACES = (
-    f"SELECT {_OURS} pg_tablespace_location(oid) FROM pg_tablespace"
-    " WHERE spcname NOT IN ('pg_default', 'pg_global') AND pg_tablespace_location(oid) LIKE '/%' ORDER BY oid"
-)
-"""The place of each tablespace of the user's that has one of its own."""
-
-
-def files(major: int) -> str:
-    """The cluster's identifier, provider and version of the database's collation, libraries of its functions."""
-    known = major >= _PROVIDER_SINCE
-    collation = "d.datlocprovider::text, d.datcollversion" if known else "NULL::text, NULL::text"
-    return (
-        f"SELECT {_OURS} (SELECT system_identifier::text FROM pg_control_system()), {collation},"
-        " ARRAY(SELECT DISTINCT probin::text FROM pg_proc WHERE probin IS NOT NULL ORDER BY 1)"
-        " FROM pg_database d WHERE d.datname = current_database()"
     )
 
 

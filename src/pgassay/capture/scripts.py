@@ -404,11 +404,10 @@ def prepared(
 
 
 def _refused(capture: Capture) -> list[str]:
-    """Functions that are not called: volatile ones where the data are not the server's own, since nothing tells what
-    they would do with others; those whose language reaches out of the database; all volatile ones where they might
-    reach out by an extension."""
-    real = capture.data.kind not in ("none", "synthetic") and not capture.source.extensions.keys() & _REACHING
-    played = {each.name for each in capture.functions if each.trusted} if real else set()
+    """Functions that are not called: volatile ones whose language reaches out of the database, and all volatile ones
+    where they might reach out by an extension."""
+    reaching = capture.source.extensions.keys() & _REACHING
+    played = set() if reaching else {each.name for each in capture.functions if each.trusted}
     return [name for name in capture.volatile_functions if name not in played]
 
 

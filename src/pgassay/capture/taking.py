@@ -5,7 +5,7 @@ The data come last, so that reading them is not part of the load that was captur
 after its window, which may be long, is found before it begins, in a dry run too.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,19 +13,15 @@ from shutil import disk_usage
 from typing import Any
 
 from pgassay import __version__
-from pgassay.capture import dump, files, logs, physical, reads, replaying
+from pgassay.capture import dump, files, logs, reads, replaying
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
-from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Physical, Source, Statement
+from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
-from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
-from pgassay.capture.synthetic import files as synthetic
-from pgassay.capture.synthetic.reading import read_statistics
 from pgassay.interfaces.running import Clock, Runner
-from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.settings import stays
 from pgassay.study.units import format_size
 
@@ -34,35 +30,25 @@ PERIOD_S = 1.0
 EXTENSION = "pg_stat_statements"
 
 
-_FILES = {
-    physical.BASEBACKUP: reads.Read("every file", "the data of all databases, by pg_basebackup, after the load"),
-    physical.BACKUP: reads.Read("the backup's files", "the data of all databases; nothing is written there"),
-}
-
-
 @dataclass(frozen=True)
 class Request:
-    """What is to be captured: `window_s` of load unless that is left out, and the data as `dump`, `none`,
-    `synthetic`: made on our side from statistics, or as one of `physical.KINDS`: the server's files, as `files` says.
-    """
+    """What is to be captured: `window_s` of load unless that is left out, and the data by pg_dump."""
 
     window_s: float = 600.0
-    data: str = "dump"
+    with_data: bool = True
     with_load: bool = True
     with_literals: bool = False
     logs: LogFiles | None = None
-    files: FilesRequest | None = None
 
     @property
     def with_values(self) -> bool:
-        """Are values of the user's columns part of it? They are in a dump and in files anyway."""
-        return self.with_literals or self.data == "dump" or self.files is not None
+        """Are values of the user's columns part of it? They are in a dump anyway."""
+        return self.with_literals or self.with_data
 
     @property
     def foresees(self) -> bool:
-        """Is it looked at beforehand how much of the load can be played? Literals are what is missing mostly, and of
-        synthetic data the values are not known yet."""
-        return self.with_load and not self.with_literals and self.data not in ("none", "synthetic")
+        """Is it looked at beforehand how much of the load can be played? Literals are what is missing mostly."""
+        return self.with_load and self.with_data and not self.with_literals
 
     def reads(self, *, counted: bool = True) -> tuple[reads.Read, ...]:
         """What is read, in order; not `counted` where there is no pg_stat_statements."""
@@ -72,14 +58,8 @@ class Request:
         if self.logs is not None:
             named = ", ".join(path.name for path in self.logs.paths)
             found.append(reads.Read(named, "the server's log: transactions, and values with --with-literals"))
-        if self.data == "dump":
+        if self.with_data:
             found.append(reads.Read("every table", "the data, by pg_dump in one snapshot, after the load"))
-        if self.files is not None:
-            found.append(reads.Read("pg_database, pg_tablespace, pg_proc", "what serves such files: sizes, libraries"))
-            found.append(_FILES[self.files.kind])
-        if self.data == "synthetic":
-            found.append(reads.Read("pg_stats, pg_constraint", "of each column: ranks and widths of its values, keys"))
-            found.append(reads.Read("pg_catalog", "the schema, by pg_dump; no data"))
         return tuple(found)
 
 
@@ -190,14 +170,6 @@ def _load(
     return Load((ended_ns - began_ns) / 1e9, between(before, after), tuple(moments), differences)
 
 
-def so_far(session: Readable, identity: Identity, request: Request) -> Capture:
-    """What a capture would hold whose window were all that pg_stat_statements has counted, with the data wanted."""
-    counted = session.read(EXTENSION, reads.statements(identity.schema or "", identity.source.major, texts=True)).rows
-    load = Load(request.window_s, between((), counted))
-    found = _described(session, identity, request, load, (), 0).capture
-    return replace(found, data=replace(found.data, kind=request.data))
-
-
 def _described(
     session: Readable, identity: Identity, request: Request, load: Load | None, heard: Iterable[str], began_ns: int
 ) -> Taken:
@@ -278,17 +250,17 @@ _LEAST_SHARE = 0.05
 """Of the database's bytes: a dump without its indexes, and compressed, is hardly smaller."""
 
 
-def require_possible(
-    session: Readable, identity: Identity, request: Request, path: Path, cost: Estimate | None
-) -> tuple[str, ...]:
-    """What the user is warned of; raises `CaptureError` for rights, a log or room that the capture cannot do without.
+def existing(path: Path) -> Path:
+    """The directory itself, or the nearest above it that is there."""
+    return next(each for each in (path, *path.parents) if each.is_dir())
 
-    `cost` is that of the server's files, where these are wanted.
-    """
+
+def require_possible(session: Readable, identity: Identity, request: Request, path: Path) -> tuple[str, ...]:
+    """What the user is warned of; raises `CaptureError` for rights, a log or room that a capture cannot do without."""
     warnings = list(_of_load(session, identity, request))
     if request.logs is not None:
         logs.require_readable(request.logs, identity.log_line_prefix, identity.source.database)
-    if request.data in ("dump", "synthetic"):
+    if request.with_data:
         ((unreadable, filtered),) = session.read("the rights", reads.RIGHTS).rows
         if unreadable:
             raise CaptureError(
@@ -302,10 +274,7 @@ def require_possible(
                 f" {some(filtered)}",
                 "the role must see every row: ALTER ROLE … BYPASSRLS, or capture as a superuser",
             )
-    where = physical.existing(path)
-    if cost is not None:
-        physical.require_room(cost, where)
-    if request.data == "dump":
+        where = existing(path)
         free, whole = disk_usage(where).free, identity.database_bytes
         said = f'{format_size(free)} are free below "{where}", and a dump has {format_size(whole)} at most'
         if free < whole * _LEAST_SHARE:
@@ -322,9 +291,10 @@ def _of_load(session: Readable, identity: Identity, request: Request) -> Iterato
     if not session.read("the rights", reads.SEES_ALL).rows[0][0]:
         yield LACKS_STATISTICS
     elif request.foresees:
-        found = so_far(session, identity, request)
-        said = scripted(found).too_little if found.load is not None and found.load.statements else ""
-        if said:
+        counted = session.read(EXTENSION, reads.statements(identity.schema, identity.source.major, texts=True)).rows
+        load = Load(request.window_s, between((), counted))
+        found = _described(session, identity, request, load, (), 0).capture
+        if found.load is not None and found.load.statements and (said := scripted(found).too_little):
             yield (
                 f"by what pg_stat_statements has counted so far, {said}; ask refuses less than {PLAYED_LEAST:.0%}:"
                 " --log FILE --with-literals captures the values that are missing"
@@ -333,40 +303,11 @@ def _of_load(session: Readable, identity: Identity, request: Request) -> Iterato
 
 @dataclass(frozen=True)
 class Tools:
-    """What a capture is made with on our side; `pg_dump` is None where no data are wanted, or the server's files.
-
-    `serving` is the PostgreSQL of the server's own version, where files are wanted.
-    """
+    """What a capture is made with on our side; `pg_dump` is None where no data are wanted."""
 
     runner: Runner
     clock: Clock
     pg_dump: Path | None = None
-    serving: LocalInstallation | None = None
-
-
-def estimate(session: Session, request: FilesRequest, place: Path) -> Estimate:
-    """What the files will cost; `place` is where they will be.
-
-    Raises `CaptureError`, and `ClusterError` for a directory that is none of a server.
-    """
-    size, checkpoint_s = session.read("the sizes of the databases", reads.SIZES).rows[0]
-    if request.directory is not None:
-        size = physical.size_bytes(request.directory)
-    spread = request.kind == physical.BASEBACKUP and request.checkpoint == physical.SPREAD
-    return Estimate(int(size), disk_usage(physical.existing(place)).free, float(checkpoint_s) if spread else 0.0)
-
-
-def foreseen(
-    session: Session, identity: Identity, request: Request, place: Path
-) -> tuple[Estimate | None, tuple[int, int] | None]:
-    """The room that a dump takes at most, or how many tables and columns synthetic data are made from; both None for
-    other data. The bytes of a dump are fewer, since indexes are not read and it is compressed."""
-    if request.data == "synthetic":
-        tables, columns = session.read("how much is in pg_stats", reads.ANALYSED).rows[0]
-        return None, (int(tables), int(columns))
-    if request.data != "dump":
-        return None, None
-    return Estimate(identity.database_bytes, disk_usage(physical.existing(place)).free), None
 
 
 def capture(
@@ -376,7 +317,7 @@ def capture(
 
     Raises `CaptureError` for what the server refuses, `UsageError` where `path` exists; nothing is left then.
     """
-    clock, where = tools.clock, {**session.parameters, "application_name": MARK}
+    clock = tools.clock
 
     def used() -> tuple[float | None, float | None]:
         return (cpu_ms(session.pid), server_cpu_ms(session.pid)) if session.local else (None, None)
@@ -389,7 +330,6 @@ def capture(
             taken = replace(taken, notes=(*taken.notes, kept.note))
         else:
             taken = take(session, identity, request, clock, tick)
-        statistics = read_statistics(session) if request.data == "synthetic" else None
         own_ms, all_ms = (
             None if before is None or after is None else after - before
             for before, after in zip(before_ms, used(), strict=True)
@@ -397,17 +337,11 @@ def capture(
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, data_s, data_cpu_ms = taken.capture.data, 0.0, None
         if tools.pg_dump is not None:
-            file = folder / (dump.FILE if statistics is None else dump.SCHEMA)
-            arguments = dump.command(tools.pg_dump, where, file)
+            file = folder / dump.FILE
+            arguments = dump.command(tools.pg_dump, {**session.parameters, "application_name": MARK}, file)
             dumped = dump.dump(arguments, session.password, file, tools.runner, session, local=session.local)
             data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
             data_s, data_cpu_ms = dumped.elapsed_s, dumped.cpu_ms
-        if request.files is not None and tools.serving is not None:
-            data, data_s, warned = _files(session, where, identity, request.files, folder, tools.serving)
-            taken = replace(taken, warnings=(*taken.warnings, *warned))
-        if statistics is not None:
-            data = Data("synthetic", synthetic.FILE, synthetic.save(statistics, folder), identity.database_bytes)
-            taken = replace(taken, warnings=(*taken.warnings, *statistics.notes))
         spent = session.spent
         cost = Cost(
             elapsed_s, spent.statements, spent.in_server_ms, spent.received_bytes, own_ms, all_ms, data_s, data_cpu_ms
@@ -415,38 +349,3 @@ def capture(
         whole = replace(taken.capture, data=data, cost=cost)
         files.write(whole, folder, path.name)
     return replace(taken, capture=whole)
-
-
-def _files(
-    session: Session,
-    where: Mapping[str, str],
-    identity: Identity,
-    request: FilesRequest,
-    folder: Path,
-    serving: LocalInstallation,
-) -> tuple[Data, float, list[str]]:
-    """The server's files with what they need, how long it took, and what to warn of."""
-    places = [str(row[0]) for row in session.read("the tablespaces", reads.TABLESPACES).rows]
-    row = session.read("what the files need", reads.files(identity.source.major)).rows[0]
-    system, provider, version, libraries = row
-    found = physical.fetch(request, folder, serving, where, session.password, places)
-    about = found.control
-    needs = Physical(
-        system_identifier=about.system_identifier,
-        state=about.state,
-        checkpoint_at=about.checkpoint_at,
-        block_bytes=about.block_bytes,
-        wal_block_bytes=about.wal_block_bytes,
-        wal_segment_bytes=about.wal_segment_bytes,
-        checksums=about.checksums,
-        provider=provider or "",
-        collation_version=version or "",
-        libraries=tuple(map(str, libraries)),
-    )
-    warned = []
-    if about.system_identifier != system:
-        warned.append(
-            f"the files are of another cluster (system identifier {about.system_identifier}) than the server that was"
-            f" asked ({system})"
-        )
-    return Data(request.kind, physical.FOLDER, found.bytes, identity.database_bytes, needs), found.elapsed_s, warned

@@ -4,10 +4,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pgassay import outgoing
-from pgassay.analysis.numbers import duration
-from pgassay.capture import physical
 from pgassay.capture.format import Capture, Cost
-from pgassay.capture.physical import Estimate, FilesRequest
 from pgassay.capture.scripts import BRIEF, ScriptedLoad, brief
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
 from pgassay.capture.taking import Identity, Request
@@ -19,12 +16,8 @@ _LEAST_SHOWN = 0.01
 """A statement whose share of the time differs by less is not shown."""
 
 
-def announcement(
-    identity: Identity, request: Request, estimate: Estimate | None = None, analysed: tuple[int, int] | None = None
-) -> str:
-    """Which server, each read with its purpose, and what the data will cost; `analysed` are tables and columns that
-    have statistics.
-    """
+def announcement(identity: Identity, request: Request, free_bytes: int | None = None) -> str:
+    """Which server, each read with its purpose, and what the data will cost; `free_bytes` is the room for them."""
     source = identity.source
     lines = [f"PostgreSQL {source.version}, database {source.database}, {format_size(identity.database_bytes)}"]
     lines.append(
@@ -39,36 +32,13 @@ def announcement(
         lines.append(f"the load is watched for {format_number(request.window_s)} s")
     if request.foresees and counted:
         lines.append("statements, tables and pg_stats are read once more before it, to see how much can be played")
-    if request.data == "dump":
-        lines.append(f"pg_dump reads {format_size(identity.database_bytes)} once, and holds back VACUUM while it runs")
-        if estimate is not None:
-            whole, free = map(format_size, (estimate.bytes, estimate.free_bytes))
+    if request.with_data:
+        whole = format_size(identity.database_bytes)
+        lines.append(f"pg_dump reads {whole} once, and holds back VACUUM while it runs")
+        if free_bytes is not None:
             fewer = "since indexes are not read and it is compressed"
-            lines.append(f"dump: {whole} are needed here at most, {fewer}; {free} are free")
-    if request.files is not None and estimate is not None:
-        lines += cost_of_files(request.files, estimate)
-    if request.data == "synthetic":
-        lines.append("no row of your tables is read; numbers are moved before they are written, texts are not read")
-        if analysed is not None:
-            tables, columns = analysed
-            lines.append(
-                f"synthetic: statistics of {columns} columns in {tables} tables are read, of each a histogram and the"
-                " commonest values (100 of each unless default_statistics_target says otherwise); a question makes"
-                f" about {format_size(identity.database_bytes)} of data from them, where its clusters live"
-            )
+            lines.append(f"dump: {whole} are needed here at most, {fewer}; {format_size(free_bytes)} are free")
     return outgoing.lines(lines)
-
-
-def cost_of_files(request: FilesRequest, found: Estimate) -> Iterator[str]:
-    read, room, free = map(format_size, (found.bytes, found.room_bytes, found.free_bytes))
-    yield f"files: {read} are read; {room} are needed here, {free} are free"
-    if request.kind == physical.BASEBACKUP:
-        said = f"spread over up to {duration(found.checkpoint_s)}" if found.checkpoint_s else "at full speed"
-        yield (
-            f"pg_basebackup makes the server write a checkpoint, {said}, and WAL with whole pages while it lasts;"
-            " it takes two connections and a temporary replication slot, and writes nothing else there"
-        )
-    yield "a question needs that room twice more where its clusters live, less where the file system shares blocks"
 
 
 def summary(capture: Capture, path: Path) -> str:
@@ -93,7 +63,7 @@ def summary(capture: Capture, path: Path) -> str:
     if capture.data.file:
         lines.append(f"data: {capture.data.file}, {format_size(capture.data.bytes)}")
     lines += [f"left out: {each}" for each in capture.secrets]
-    lines.append(cost(capture.cost, physical_data=capture.data.physical is not None))
+    lines.append(cost(capture.cost))
     if capture.data.file:
         lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
     else:
@@ -101,7 +71,7 @@ def summary(capture: Capture, path: Path) -> str:
     return outgoing.lines(lines)
 
 
-def cost(found: Cost, *, physical_data: bool = False) -> str:
+def cost(found: Cost) -> str:
     parts = [f"{found.statements} statements, {found.in_server_ms:.0f} ms in the server"]
     parts.append(f"{format_size(found.received_bytes)} received")
     if found.cpu_ms is None:
@@ -112,8 +82,7 @@ def cost(found: Cost, *, physical_data: bool = False) -> str:
         parts.append(f"{found.cpu_ms:.0f} ms of CPU")
     if found.dump_s:
         spent = "" if found.dump_cpu_ms is None else f" and {found.dump_cpu_ms:.0f} ms of CPU"
-        what = "the files" if physical_data else "the dump"
-        parts.append(f"{what} took {found.dump_s:.1f} s{spent}")
+        parts.append(f"the dump took {found.dump_s:.1f} s{spent}")
     return f"cost to the server: {'; '.join(parts)}"
 
 

@@ -254,7 +254,6 @@ def _captured(
     then what is usual for a capture. Raises `UsageError` and `CaptureError`.
     """
     from pgassay.capture import asking, files, likeness, texts
-    from pgassay.capture.errors import CaptureError
     from pgassay.capture.question import Question
     from pgassay.lab.run import write_study
 
@@ -266,11 +265,6 @@ def _captured(
         raise excluded(refused[0], "a capture")
     capture = files.read(path)
     _trust.require(path, _trust.of_capture(path, capture.source.settings), arguments)
-    if capture.data.physical is not None:
-        raise CaptureError(
-            f'"{path}" holds a server\'s files, on which advise does not search yet',
-            "capture again with --data dump; pgassay ask compares any settings on the files",
-        )
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     question = Question(_VARIED)
     written = asking.write(path, capture, question, [bench.installation()], bench.runner, stamp)

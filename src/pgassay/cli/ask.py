@@ -111,7 +111,6 @@ def run(arguments: argparse.Namespace) -> int:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     with Workbench(bench_options(arguments)) as bench:
         asked = question.with_programs(asked, capture.source, lambda version: _is_installed(bench, version))
-        asking.require_versions(capture, asked)
         log = _set(arguments, "load.log")
         replayed = (
             replaying.load_table(arguments.capture, bench.runner, Path(log[-1]) if log else None)

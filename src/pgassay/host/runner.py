@@ -235,15 +235,12 @@ class LocalRunner:
         directory: Path | None = None,
         privileged: str = "",
         timeout_s: float | None = None,
-        input_text: str | None = None,
         input_file: Path | None = None,
         stdout: Path | None = None,
         files: Sequence[Path] = (),
     ) -> Completed:
         with contextlib.ExitStack() as stack:
             given: int | IO[bytes] = subprocess.DEVNULL
-            if input_text is not None:
-                given = stack.enter_context(_unnamed(input_text.encode()))
             if input_file is not None:
                 given = stack.enter_context(input_file.open("rb"))
             # No pipes: a process that the program leaves behind holds them open, and what they bring has no end.
@@ -390,15 +387,9 @@ def _await_bounded(
         _await_end(process, min(left_s, _LOOK_S))
 
 
-def _unnamed(contents: bytes = b"") -> IO[bytes]:
+def _unnamed() -> IO[bytes]:
     """A file without a name, in memory where the system has such files: a full drive keeps no program from printing."""
-    if hasattr(os, "memfd_create"):
-        file: IO[bytes] = os.fdopen(os.memfd_create("text"), "w+b")
-    else:
-        file = TemporaryFile()  # noqa: SIM115 (the caller closes it)
-    file.write(contents)
-    file.seek(0)
-    return file
+    return os.fdopen(os.memfd_create("text"), "w+b") if hasattr(os, "memfd_create") else TemporaryFile()
 
 
 def _printed(file: IO[bytes]) -> str:

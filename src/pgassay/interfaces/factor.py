@@ -151,7 +151,7 @@ class Factor:
         """DATA stage: rows and indexes exist."""
 
     def on_copied_data(self, name: str, level: Level, server: Server) -> None:
-        """DATA stage of a cluster that is a copy of another: its layout is kept where the level does not change it."""
+        """DATA stage of a database that is a copy of another: its layout is kept where the level does not change it."""
         self.on_loaded_data(name, level, server)
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:

@@ -106,15 +106,14 @@ class Runner(Starter, Protocol):
         directory: Path | None = None,
         privileged: str = "",
         timeout_s: float | None = None,
-        input_text: str | None = None,
         input_file: Path | None = None,
         stdout: Path | None = None,
         files: Sequence[Path] = (),
     ) -> Completed:
         """Run to the end and return the outcome, whatever it is; raises `TimeoutError` after killing it.
 
-        It reads `input_text` or `input_file`, which we open; what it prints is in the outcome, or in the file `stdout`,
-        which we open, too. `files` as in `start`. A program that is not installed raises `BenchError`.
+        It reads `input_file`, which we open; what it prints is in the outcome, or in the file `stdout`, which we open,
+        too. `files` as in `start`. A program that is not installed raises `BenchError`.
         """
 
 

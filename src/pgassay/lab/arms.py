@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from pgassay import copying
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import BAKED, Factor, SetupDraft, Stage
@@ -25,7 +24,6 @@ from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.environment import Environment
 from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
 from pgassay.load.options import PgbenchClientOptions, RatedOptions
-from pgassay.postgres import copied
 from pgassay.study.document import COUNTED_LOAD, TIMED_LOAD
 from pgassay.study.levels import Arm, Level
 from pgassay.study.model import Study
@@ -126,10 +124,7 @@ class ResolvedArm:
 
     @cached_property
     def data_bytes(self) -> int:
-        """What the load says that its rows take, at this FILLFACTOR and page size; or what the copied files take."""
-        if self.setup.copy_of is not None:
-            copied.require_there(self.setup.copy_of)
-            return copying.size_bytes(self.setup.copy_of)
+        """What the load says that its rows take, at this FILLFACTOR and page size; or what is copied."""
         if self.setup.copied_database:
             return self.environment.server.database_bytes(self.setup.copied_database)
         return stored_bytes(self.setup, self.load.estimated_bytes())
@@ -183,8 +178,6 @@ class ResolvedArm:
             parts |= {"set": self.whole.set}
         if self.setup.copied_database:
             parts |= {"data": {}}
-        if self.setup.copy_of is not None:
-            parts |= {"data": {}, "copy": copied.identity(self.setup.copy_of)}
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
 

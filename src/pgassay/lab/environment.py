@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pgassay.drive.options import DriveOptions
+from pgassay.errors import UsageError
 from pgassay.interfaces.client import ClientHost
 from pgassay.interfaces.errors import Missing
 from pgassay.interfaces.hosting import HostChanges
@@ -70,6 +71,13 @@ Attach = Callable[[DriveOptions, Needs], Drive]
 """From what one treatment asks of its drives, and what the study puts on them, to the drives as one."""
 
 
+def _nothing_to_copy(name: str) -> int:
+    raise UsageError(
+        f'"init.copy_database" cannot be "{name}" where the servers are pgassay\'s own',
+        "name the server that has this database with --server",
+    )
+
+
 @dataclass(frozen=True)
 class ServerAccess:
     """What the lab may do by itself on the servers: everything on clusters of ours, less on a server of the user's."""
@@ -85,8 +93,8 @@ class ServerAccess:
     """The settings while a snapshot is made; none on a server that is not ours, where nothing is the lab's to risk."""
     checkpoints: bool = True
     """May we ask for a CHECKPOINT before a window?"""
-    database_bytes: Callable[[str], int] = dict[str, int]().__getitem__
-    """How large a database of the user's own server is; a server of ours has nothing to copy."""
+    database_bytes: Callable[[str], int] = _nothing_to_copy
+    """How large a database of the user's own server is; a server of ours has none to copy: raises `UsageError`."""
     pairs: bool = True
     """May clients share a CPU with their backends (`design.placement`)? Not with those of another account."""
     restart: str = ""

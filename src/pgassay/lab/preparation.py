@@ -22,7 +22,7 @@ from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.environment import Caches
 from pgassay.lab.settings import holding
 from pgassay.postgres.factors import NamedServer
-from pgassay.postgres.installation import COPY_DATABASE, COPY_OF
+from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.probe.statistics import FIRST_USER_OID
 
 _PREWARM = (
@@ -151,10 +151,10 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
 
 
 def _fill(arm: ResolvedArm, server: Server) -> None:
-    """The load's data with the levels of the data stage; a cluster that is a copy has its data, and keeps their layout:
+    """The load's data with the levels of the data stage; a copy has its data, and keeps their layout:
     nothing is loaded and nothing vacuumed."""
     load = arm.load
-    if arm.setup.has_data:
+    if arm.setup.copied_database:
         for bound in arm.at(Stage.DATA):
             bound.factor.on_copied_data(bound.name, bound.level, server)
         server.execute("CHECKPOINT")
@@ -256,7 +256,7 @@ def require_start(arm: ResolvedArm) -> None:
     `BenchError` in the server's words.
     """
     drive, environment = arm.drive, arm.environment
-    options = {name: value for name, value in arm.setup.init_options.items() if name not in (COPY_OF, COPY_DATABASE)}
+    options = {name: value for name, value in arm.setup.init_options.items() if name != COPY_DATABASE}
     workspace = drive.workspace(WORKSPACE)
     try:
         arm.installation.initialize(workspace, options)

@@ -14,7 +14,6 @@ Only PostgreSQL's own vocabulary stays name to value: its settings, and the opti
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import ceil
-from pathlib import Path
 
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
@@ -23,7 +22,7 @@ from pgassay.interfaces.load import LoadOptions
 from pgassay.load import drivers
 from pgassay.postgres.builds.recipe import DEFAULT_BLOCK_BYTES
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, fixed_by_copy
+from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
 from pgassay.study.units import format_bytes, parse_memory, split_quantity
@@ -55,20 +54,9 @@ class Setup:
         return self.build.block_bytes if self.build else DEFAULT_BLOCK_BYTES
 
     @property
-    def copy_of(self) -> Path | None:
-        """The data directory that the cluster is a copy of, with its data; None for a new cluster."""
-        found = self.init_options.get(COPY_OF)
-        return Path(found) if found else None
-
-    @property
     def copied_database(self) -> str:
         """The database of a user's own server of which databases of ours are copies; empty for data of the load's."""
-        return "" if self.copy_of is not None else self.init_options.get(COPY_DATABASE, "")
-
-    @property
-    def has_data(self) -> bool:
-        """Do the data come with the copy, so that nothing is loaded?"""
-        return self.copy_of is not None or bool(self.copied_database)
+        return self.init_options.get(COPY_DATABASE, "")
 
     @classmethod
     def of(cls, draft: SetupDraft) -> "Setup":
@@ -84,11 +72,13 @@ class Setup:
             memory_bytes=draft.memory_bytes,
             table_fillfactor=draft.table_fillfactor,
         )
-        # A copied cluster is as its source made it, and has its data.
-        others = [f"init.{name}" for name in made.init_options if name not in (COPY_OF, COPY_DATABASE)]
+        others = [f"init.{name}" for name in made.init_options if name != COPY_DATABASE]
         loaded = [f"load.{name}" for name in ("init", "age") if getattr(made.load, name, None)]
-        if made.has_data and (others or loaded):
-            raise fixed_by_copy([*others, *loaded][0])
+        if made.copied_database and (others or loaded):
+            raise UsageError(
+                f'"{[*others, *loaded][0]}" and "init.{COPY_DATABASE}" exclude each other',
+                "a copy has the data and the cluster of its database",
+            )
         return made
 
 

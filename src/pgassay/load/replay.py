@@ -380,7 +380,7 @@ class ReplayLoad(BaseLoad[ReplayOptions]):
         if self.options.init is None:
             raise LoadError(
                 "the load replay has no data to play its log on",
-                "load.init names a dump or SQL, init.copy_of a copied data directory",
+                "load.init names a dump or SQL",
             )
         return self.options.init
 

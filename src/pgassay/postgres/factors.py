@@ -4,9 +4,8 @@
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from pathlib import Path
 
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import WrittenWronglyError
@@ -15,10 +14,8 @@ from pgassay.interfaces.kinds import NONE
 from pgassay.interfaces.options import factors_of
 from pgassay.interfaces.server import Server
 from pgassay.postgres import find, settings
-from pgassay.postgres.attached.changes import PREFIX
 from pgassay.postgres.builds.request import BuildRequest, server_version
-from pgassay.postgres.copied import DATABASE
-from pgassay.postgres.installation import COPY_DATABASE, COPY_OF, wal_segment_bytes
+from pgassay.postgres.installation import COPY_DATABASE, wal_segment_bytes
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import canonical, format_bytes, parse_boolean
@@ -174,54 +171,26 @@ class WalSegmentSize(Factor):
         return canonical(str(readable.server.query("SHOW wal_segment_size")[0][0]))
 
 
-class CopyOf(Factor):
-    """`init.copy_of`: the cluster is a copy of a data directory, as it lies there, instead of a new one."""
-
-    pattern = f"{_INITIAL}{COPY_OF}"
-    stage = Stage.INIT
-    summary = "a base backup, or the data directory of a stopped server, that clusters are copies of"
-    accepts = "a directory, or none"
-    default = NONE
-    holds_rows = True
-    in_turns = IN_MEMORY
-
-    def parse(self, name: str, typed: str) -> Level:
-        text = typed.strip()
-        return Level(typed, NONE if text == NONE else str(Path(text).expanduser().absolute()))
-
-    def map_paths(self, name: str, level: Level, change: Callable[[Path], Path]) -> Level:
-        return level if level.canonical == NONE else Level(level.typed, str(change(Path(level.canonical))))
-
-    def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        if level.canonical != NONE:
-            setup.init_options[COPY_OF] = level.canonical
-
-    def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """A server does not know of what it is a copy."""
-        return None
-
-
 class CopyDatabase(Factor):
-    """`init.copy_database`: which database of a copied cluster the load uses."""
+    """`init.copy_database`: of which database of the user's own server the databases of ours are copies."""
 
     pattern = f"{_INITIAL}{COPY_DATABASE}"
     stage = Stage.INIT
-    summary = "the database of a copied cluster that is used"
-    accepts = "a name"
-    default = DATABASE
+    summary = "a database of the server that --server names, of which the load gets copies"
+    accepts = "a name, or none"
+    default = NONE
     in_turns = IN_MEMORY
 
     def parse(self, name: str, typed: str) -> Level:
         return Level(typed, typed)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
-        if level.canonical != DATABASE:
+        if level.canonical != NONE:
             setup.init_options[COPY_DATABASE] = level.canonical
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
-        """Where we are connected; a copy within the user's own server does not know of what it is one."""
-        found = str(readable.server.query("SELECT current_database()")[0][0])
-        return None if found.startswith(PREFIX) else found
+        """A copy does not know of what it is one."""
+        return None
 
 
 _TOKEN = re.compile(
@@ -559,7 +528,6 @@ FACTORS: tuple[Factor, ...] = (
     NamedServer(),
     DataChecksums(),
     WalSegmentSize(),
-    CopyOf(),
     CopyDatabase(),
     TableFillFactor(),
     NamedTableFillFactor(),

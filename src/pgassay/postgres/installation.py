@@ -7,7 +7,7 @@ directory is closed to others), all others rejected; no password exists anywhere
 
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.errors import UsageError
@@ -18,12 +18,12 @@ from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.places import Account, Endpoint, Listening, Version
 from pgassay.interfaces.running import Clock, Runner, Running
 from pgassay.interfaces.server import READY_S
-from pgassay.postgres import copied, network, ownership, processes, settings
+from pgassay.postgres import network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
-from pgassay.postgres.server import LocalServer, Session, tail
+from pgassay.postgres.server import LocalServer, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
-SUPERUSER = "postgres"
+SUPERUSER = DATABASE = "postgres"
 _POLL_S = 0.005
 """A look is one small file; a server on a crash state is ready after tenths of a second."""
 _INITDB_S = 600.0
@@ -44,37 +44,12 @@ class LocalInstallation:
     account: Account
 
     def initialize(self, directory: Path, options: Mapping[str, str]) -> None:
-        """initdb into `directory` (absent or empty), or adopt the copy that `options` name, with our marker.
-
-        Raises `ClusterError`.
-        """
+        """initdb into `directory` (absent or empty), with our marker; raises `ClusterError`."""
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ClusterError(
                 f'directory "{directory}" is not empty', "clusters are only made in empty directories of ours"
             )
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if COPY_OF in options:
-            others = [name for name in options if name not in (COPY_OF, COPY_DATABASE)]
-            if others:
-                raise fixed_by_copy(f"init.{others[0]}")
-            database = options.get(COPY_DATABASE, copied.DATABASE)
-            found = copied.adopt(self, Path(options[COPY_OF]), directory, database)
-            ownership.mark(
-                directory, self.clock.wall_ns(), str(self.version), self.account, database=database, role=copied.ROLE
-            )
-            if any((directory / "pg_twophase").iterdir()):
-                # They would hold their locks for ever; each can be ended in its own database alone.
-                with ownership.private_directory(self.account) as sockets:
-                    server = self.start(directory, {"max_prepared_transactions": str(found.prepared_max)}, sockets)
-                    try:
-                        for gid, where in server.query("SELECT gid, database FROM pg_prepared_xacts"):
-                            session = Session(replace(server.endpoint, database=str(where)))
-                            quoted = str(gid).replace("'", "''")
-                            session.query(f"ROLLBACK PREPARED '{quoted}'")
-                            session.close()
-                    finally:
-                        server.stop()
-            return
         flags = initdb_flags(options, self.version)
         with Directory.open(directory) as cluster:
             cluster.give_self(self.account.owner)
@@ -107,7 +82,7 @@ class LocalInstallation:
         """
         if crashed is not None:
             ownership.mark_again(directory, crashed, self.account)
-        marker = ownership.require_mark(directory)
+        ownership.require_mark(directory)
         try:
             with Directory.open(directory) as cluster:
                 found = cluster.read("PG_VERSION").decode("utf-8", "replace").strip()
@@ -123,7 +98,7 @@ class LocalInstallation:
         self._write_settings(directory, settings)
         opened = None
         if listening is not None:
-            opened = network.open_to(listening, marker.database, socket_directory, self.runner, self.account)
+            opened = network.open_to(listening, DATABASE, socket_directory, self.runner, self.account)
             port = opened.port
         ownership.claim(directory)
         private = {
@@ -148,7 +123,7 @@ class LocalInstallation:
             death_signal=signal.SIGQUIT,
             placement=placement,
         )
-        endpoint = Endpoint(sockets, port, marker.database, marker.role)
+        endpoint = Endpoint(sockets, port, DATABASE, SUPERUSER)
         server = LocalServer(running, directory, endpoint, self.version, log, placement, opened)
         try:
             self._wait_ready(directory, running, log, ready_s)
@@ -213,8 +188,8 @@ _options = settings.as_options
 
 INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")
 INITDB_OPTIONS = ("data_checksums", "wal_segment_size")
-COPY_OF, COPY_DATABASE = "copy_of", "copy_database"
-"""Instead of initdb: the data directory that a cluster is a copy of, and its database that is used."""
+COPY_DATABASE = "copy_database"
+"""Instead of initdb: the database of a server of the user's that ours is a copy of."""
 _MB = 1024**2
 
 
@@ -242,10 +217,3 @@ def wal_segment_bytes(text: str) -> int:
     if size not in {2**power * _MB for power in range(11)}:
         raise UsageError(f'"init.wal_segment_size" cannot be "{text}"', "it takes a power of two from 1MB to 1GB")
     return size
-
-
-def fixed_by_copy(name: str) -> UsageError:
-    return UsageError(
-        f'"{name}" cannot be asked of a cluster that is a copy ("init.copy_of"): it is as its source has it',
-        "data that were captured with --data dump are loaded into a new cluster, where it can be varied",
-    )

@@ -32,28 +32,17 @@ MARKER_FORMAT = 1
 
 @dataclass(frozen=True)
 class Marker:
-    """Who made a cluster and when (`made_wall_ns` since the epoch), and how we connect to it."""
+    """Who made a cluster and when (`made_wall_ns` since the epoch)."""
 
     format: int
     identity: str
     made_wall_ns: int
     made_by_uid: int
     version: str
-    database: str = "postgres"
-    role: str = "postgres"
-    """As whom, and where, we connect: a cluster that came from elsewhere has its own database, and a role of ours."""
 
 
-def mark(
-    directory: Path,
-    made_wall_ns: int,
-    version: str,
-    account: Account,
-    *,
-    database: str = Marker.database,
-    role: str = Marker.role,
-) -> Marker:
-    marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version, database, role)
+def mark(directory: Path, made_wall_ns: int, version: str, account: Account) -> Marker:
+    marker = Marker(MARKER_FORMAT, str(uuid.uuid4()), made_wall_ns, os.getuid(), version)
     with Directory.open(directory) as cluster:
         cluster.replace(MARKER_FILE, json.dumps(asdict(marker), indent=1) + "\n", account.owner)
     return marker
@@ -63,7 +52,8 @@ def require_mark(directory: Path) -> Marker:
     """The marker of a cluster of ours; raises `ClusterError` for every other directory."""
     try:
         with Directory.open(directory) as cluster:
-            return Marker(**untrusted.json(cluster.read(MARKER_FILE)))
+            found: Marker = untrusted.json(cluster.read(MARKER_FILE), Marker)
+            return found
     except (FileNotFoundError, NotADirectoryError, UntrustedError):
         raise ClusterError(
             f'directory "{directory}" was not made by pgassay, and is left alone',
