@@ -150,18 +150,14 @@ def loads_side_by_side(signature: WriteSignature, target: Target, simulated_byte
     if blocks > most:
         size, limit = format_size(blocks * _BLOCK_BYTES), format_at_most(most * _BLOCK_BYTES)
         raise UsageError(f"{size} of the drive would have to be simulated, at most {limit} can be", hint)
-    needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
+    share = max(_SHARE_MIN, min(target.cold_share, float(signature.stored_bytes.mean()) / _BLOCK_BYTES))
+    drive = _core.DriveDescription({"drive": _described(target, blocks)})
+    tables, _ = drive.table_bytes_per_block(blocks * _BLOCK_BYTES, share)
+    needed = round(blocks * tables + max(blocks, signature.drive_blocks) * _LAYOUT_BYTES)
+    available = int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if needed > available:
         raise too_large(needed, available, hint)
     return times
-
-
-def _memory_bytes(signature: WriteSignature, target: Target, blocks: int) -> int:
-    """About what the simulation takes, of data that compress as the recorded and the cold ones do."""
-    drive = _core.DriveDescription({"drive": _described(target, blocks)})
-    share = max(_SHARE_MIN, min(target.cold_share, float(signature.stored_bytes.mean()) / _BLOCK_BYTES))
-    tables, _ = drive.table_bytes_per_block(blocks * _BLOCK_BYTES, share)
-    return round(blocks * tables + max(blocks, signature.drive_blocks) * _LAYOUT_BYTES)
 
 
 def _described(target: Target, blocks: int) -> "_core.FlashDriveDescription":
