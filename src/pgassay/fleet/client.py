@@ -468,9 +468,15 @@ class WorkerRunning:
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Until it has come home; raises `TimeoutError`, `ClientLostError`; `LoadError` where it cannot run there."""
         if self._ended is None:
-            self._ended = self._home(msgspec.msgpack.decode(
-                _result(self.future, self.worker, self.address, timeout_s), type=Played
-            ))  # fmt: skip
+            shipped = _result(self.future, self.worker, self.address, timeout_s)
+            played = msgspec.msgpack.decode(shipped, type=Played)
+            for name, content in played.files.items():
+                (self.stdout.parent / Path(name).name).write_bytes(content)
+            texts = replaced(played.stdout, self.paths), replaced(played.stderr, self.paths)
+            for path, text in zip((self.stdout, self.stderr), texts, strict=True):
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(text)
+            self._ended = Completed(self.command, played.status, *texts, played.elsewhere)
         return self._ended
 
     def place(self, path: Path) -> Path:
@@ -488,15 +494,6 @@ class WorkerRunning:
         if not self.worker.heard(self.address):
             raise _client_lost(self.worker.name)
         self._ended = Completed(self.command, -signal.SIGTERM, "", "")
-
-    def _home(self, played: Played) -> Completed:
-        for name, content in played.files.items():
-            (self.stdout.parent / Path(name).name).write_bytes(content)
-        texts = replaced(played.stdout, self.paths), replaced(played.stderr, self.paths)
-        for path, text in zip((self.stdout, self.stderr), texts, strict=True):
-            with path.open("a", encoding="utf-8") as file:
-                file.write(text)
-        return Completed(self.command, played.status, *texts, played.elsewhere)
 
 
 @dataclass
