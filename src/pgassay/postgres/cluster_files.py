@@ -201,7 +201,14 @@ def names_from_server(conninfo: str) -> LiveDatabase:
         rows = connection.execute(_RELATIONS).fetchall()
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
-    if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:
+    try:  # the system identifier opens pg_control (pg_control.h, ControlFileData)
+        with (directory / "global" / "pg_control").open("rb") as control:
+            (here,) = struct.unpack("=Q", control.read(8))
+    except FileNotFoundError:
+        raise _server_elsewhere(directory) from None
+    except PermissionError:
+        raise unreadable_cluster(directory) from None
+    if here != identifier & 0xFFFF_FFFF_FFFF_FFFF:
         raise _server_elsewhere(directory)
     names: dict[RelationFile, Name] = {}
     for path, number, schema, name, relkind, of in rows:
@@ -212,17 +219,6 @@ def names_from_server(conninfo: str) -> LiveDatabase:
             database if place.database else "", schema, name, kind_of(relkind), number < FIRST_USER_OID, of
         )
     return LiveDatabase(directory, database, oid, names)
-
-
-def _identifier(directory: Path) -> int:
-    """The system identifier opens pg_control (pg_control.h, ControlFileData)."""
-    try:
-        with (directory / "global" / "pg_control").open("rb") as control:
-            return int(struct.unpack("=Q", control.read(8))[0])
-    except FileNotFoundError:
-        raise _server_elsewhere(directory) from None
-    except PermissionError:
-        raise unreadable_cluster(directory) from None
 
 
 _PG_DATABASE, _PG_CLASS, _PG_NAMESPACE, _PG_INDEX = 1262, 1259, 2615, 2610
@@ -381,7 +377,11 @@ def sample_chunks(groups: Sequence[FileGroup], sample_bytes: int | None) -> Chun
     for number, group in enumerate(groups):
         read_bytes = max(group.bytes * share, min(LEAST_BYTES, group.bytes))
         chunk_bytes = WHOLE_CHUNK_BYTES if read_bytes >= group.bytes else SAMPLED_CHUNK_BYTES
-        files, offsets, lengths = _all_chunks(group, len(paths), chunk_bytes)
+        counts = [-(-file.bytes // chunk_bytes) for file in group.files]
+        files = np.repeat(np.arange(len(counts)), counts)
+        offsets = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
+        sizes = np.array([file.bytes for file in group.files], dtype=np.int64)[files]
+        files, lengths = files + len(paths), np.minimum(chunk_bytes, sizes - offsets)
         paths += [file.path for file in group.files]
         if read_bytes < group.bytes:
             stretches = max(1, min(int(read_bytes / chunk_bytes), len(files)))
@@ -394,11 +394,3 @@ def sample_chunks(groups: Sequence[FileGroup], sample_bytes: int | None) -> Chun
     return Chunks(
         paths, joined[0].astype(np.uint32), joined[1].astype(np.uint32), joined[2], joined[3].astype(np.uint32)
     )
-
-
-def _all_chunks(group: FileGroup, first_file: int, chunk_bytes: int) -> tuple[NDArray[np.int64], ...]:
-    counts = [-(-file.bytes // chunk_bytes) for file in group.files]
-    files = np.repeat(np.arange(len(counts)), counts)
-    starts = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
-    sizes = np.array([file.bytes for file in group.files], dtype=np.int64)[files]
-    return files + first_file, starts, np.minimum(chunk_bytes, sizes - starts)

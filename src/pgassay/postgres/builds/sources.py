@@ -199,9 +199,10 @@ def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> t
     """The versions of a package that there are, newest first; `exact` of one upstream version only."""
     updated = _run(runner, ["apt-get", *options, "update"])
     listed = _run(runner, ["apt-cache", *options, "showsrc", package])
+    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", listed.stdout))
     return updated, [
         each
-        for each in _versions(listed.stdout)
+        for each in sorted(found, key=lambda text: list(map(int, re.findall(r"\d+", text))), reverse=True)
         if not exact or (each.rpartition("-")[0].rpartition(":")[2] or each) == exact  # without epoch and revision
     ]
 
@@ -233,11 +234,6 @@ def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) 
         )
     except BenchError:
         raise _no_package_source("this machine has no apt-get") from None
-
-
-def _versions(showsrc: str) -> list[str]:
-    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
-    return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
 
 
 def _checked(folder: Path, package: str) -> Path:
@@ -422,11 +418,6 @@ class ExtensionSource:
     folder: Path
     sha256: str
     commit: str = ""
-
-    @property
-    def as_recorded(self) -> str:
-        """As the manifest of a build has it: the spec, with the commit's full hash."""
-        return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
 
 
 def identify_extension(runner: Runner, spec: Spec) -> ExtensionSource:
