@@ -382,7 +382,8 @@ class WorkerClient:
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
         """See `interfaces.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
-        order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
+        keys = endpoint.network.files if endpoint.network else ()
+        order, _ = order_of(("measure",), endpoint.environment(), keys, None, ANYWHERE)
         address = self._address()
         future = self.client.submit(measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
         trips_ns, clocks = _result(future, self, address)
@@ -434,7 +435,8 @@ class WorkerClient:
 
     def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
         """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
-        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
+        keys = endpoint.network.files if endpoint.network else ()
+        order, _ = order_of((PROGRAM,), endpoint.environment(), keys, None, placement)
         files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
         given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
         name, address = uuid4().hex, self._address()
@@ -526,7 +528,7 @@ class WorkerDialogue:
     def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `interfaces.running.Dialogue`; raises `ClientLostError`, too."""
         if not self._open:
-            raise _client_failed(self.worker.name, "the player of slices was closed")
+            raise LoadError(f'the host "{self.worker.name}" could not run the load: the player of slices was closed')
         found: Mapping[str, Any] = self._done(ask, dict(order))
         return found
 
@@ -578,10 +580,6 @@ def towards(peer: str) -> str:
         return str(found.getsockname()[0])
 
 
-def _keys(endpoint: Endpoint) -> list[Path]:
-    return list(endpoint.network.files) if endpoint.network else []
-
-
 def _version() -> str:
     return __version__
 
@@ -607,13 +605,9 @@ def _result(future: Future, worker: WorkerClient, address: str, timeout_s: float
         except TimeoutError:
             continue
     if future.status == "error" and isinstance(error := future.exception(), RuntimeError):
-        raise _client_failed(worker.name, str(error))
+        raise LoadError(f'the host "{worker.name}" could not run the load: {error}')
     raise _client_lost(worker.name)
 
 
 def _client_lost(name: str) -> ClientLostError:
     return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
-
-
-def _client_failed(name: str, reason: str) -> LoadError:
-    return LoadError(f'the host "{name}" could not run the load: {reason}')
