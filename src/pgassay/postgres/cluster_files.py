@@ -65,10 +65,13 @@ def list_files(directory: Path) -> Inventory:
     try:
         major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
         if not re.fullmatch(r"\d+(\.\d+)?", major) or not (directory / "base").is_dir():
-            raise _not_a_cluster(directory)
+            raise NotADirectoryError
         found = tuple(_walk(directory))
     except (FileNotFoundError, NotADirectoryError):
-        raise _not_a_cluster(directory) from None
+        raise ClusterError(
+            f'"{directory}" is not the data directory of a PostgreSQL cluster',
+            "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
+        ) from None
     except PermissionError as error:
         raise unreadable_cluster(Path(error.filename)) from None
     return Inventory(directory, major, found)
@@ -160,13 +163,6 @@ def is_recycled(path: Path, segment_bytes: int) -> bool:
     return bool(address != (high << 32) + low * segment_bytes)
 
 
-def _not_a_cluster(directory: Path) -> ClusterError:
-    return ClusterError(
-        f'"{directory}" is not the data directory of a PostgreSQL cluster',
-        "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
-    )
-
-
 def unreadable_cluster(path: Path) -> ClusterError:
     return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")
 
@@ -203,13 +199,16 @@ def names_from_server(conninfo: str) -> LiveDatabase:
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
     try:  # the system identifier opens pg_control (pg_control.h, ControlFileData)
         with (directory / "global" / "pg_control").open("rb") as control:
-            (here,) = struct.unpack("=Q", control.read(8))
+            here = struct.unpack("=Q", control.read(8)) == (identifier & 0xFFFF_FFFF_FFFF_FFFF,)
     except FileNotFoundError:
-        raise _server_elsewhere(directory) from None
+        here = False
     except PermissionError:
         raise unreadable_cluster(directory) from None
-    if here != identifier & 0xFFFF_FFFF_FFFF_FFFF:
-        raise _server_elsewhere(directory)
+    if not here:
+        raise ClusterError(
+            f'the server\'s data directory "{directory}" is not on this machine',
+            "run this where the server runs; its files are read directly",
+        )
     names: dict[RelationFile, Name] = {}
     for path, number, schema, name, relkind, of in rows:
         # base/5/16384, global/1262, pg_tblspc/16999/PG_15_202209061/5/16384
@@ -329,13 +328,6 @@ def _living(data: bytes) -> Iterator[bytes]:
             deleted = infomask & _XMAX_COMMITTED and not infomask & _NO_DELETION
             if not never and not deleted:
                 yield row[row[22] :]
-
-
-def _server_elsewhere(directory: Path) -> ClusterError:
-    return ClusterError(
-        f'the server\'s data directory "{directory}" is not on this machine',
-        "run this where the server runs; its files are read directly",
-    )
 
 
 SAMPLED_CHUNK_BYTES = 64 << 10

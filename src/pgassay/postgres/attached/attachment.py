@@ -157,9 +157,9 @@ def attach(
     """
     try:
         endpoint = resolve(dsn, environment, called)
-    except ClusterError as error:  # a killed lab may have left it down
+    except ClusterError as down:  # as a killed lab may have left it
         left = [each for each in owed(directory) if each.severity is Severity.WARNING]
-        raise ClusterError(error.message, f"{left[0].text}: {left[0].remedy}" if left else error.hint) from None
+        raise ClusterError(down.message, f"{left[0].text}: {left[0].remedy}" if left else down.hint) from None
     sql = Session(endpoint, _LOCALLY)
     ledger: AttachedLedger | None = None
     try:

@@ -107,6 +107,8 @@ def _words(error: Exception) -> str:
 
 ETC = Path("/etc/apt")
 _OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
+_ARCHIVE = re.compile(r"/debian/?(\s|$)")
+"""Debian's main archive, of which every mirror has all suites."""
 NEWER_SUITES = ("trixie", "forky", "sid")
 """Debian's suites after bookworm, looked at when the machine's own have no such version."""
 _APT_TIMEOUT_S = 900.0
@@ -134,22 +136,17 @@ def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
     found = {}
     for name, text in private_entries(files).items():
         if name.endswith(".sources"):
-            stanzas = [each for each in re.split(r"\n\s*\n", text) if _archive(_field(each, "URIs"))]
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _ARCHIVE.search(_field(each, "URIs"))]
             lines = "\n\n".join(
                 re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER_SUITES)}", each) for each in stanzas
             )
         else:
             parts = (re.match(r"(deb-src(?:\s+\[[^]]*\])?\s+\S+)\s+\S+\s+(.*)$", line) for line in text.splitlines())
-            kept = [(part[1], part[2]) for part in parts if part and _archive(part[1])]
+            kept = [(part[1], part[2]) for part in parts if part and _ARCHIVE.search(part[1])]
             lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER_SUITES))
         if lines:
             found[name] = lines.rstrip("\n") + "\n"
     return found
-
-
-def _archive(uri: str) -> bool:
-    """Debian's main archive, of which every mirror has all suites."""
-    return bool(re.search(r"/debian/?(\s|$)", uri.strip()))
 
 
 def have_sources(files: Mapping[str, str]) -> bool:
