@@ -199,20 +199,17 @@ class _Load:
         self._written, self._writes = np.unique(signature.blocks, return_counts=True)
         if len(self._written) > self._live:
             raise UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")
-        self._layout()
-        self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
-        self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
-        self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
-
-    def _layout(self) -> None:
-        """Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses."""
-        last = max(self._requests.drive_blocks, int(self._written[-1]) + 1, self._live)
+        # Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses.
+        last = max(signature.drive_blocks, int(self._written[-1]) + 1, self._live)
         others = np.setdiff1d(np.arange(last), self._written, assume_unique=True)
         near = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
         cold = np.concatenate([others[near], others[~near]])[: self._live - len(self._written)]
         live = np.sort(np.concatenate([self._written, cold]))
         self._place = np.zeros(last, np.int64)
         self._place[live] = np.arange(len(live))
+        self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
+        self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
+        self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
 
     @property
     def coldest_turn(self) -> float:
