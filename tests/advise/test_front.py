@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from benchmarks.advise import RESOLUTION, TPS, space_with
 from benchmarks.advise_front import COST, OBJECTIVES
 from pgassay.advise import budget
-from pgassay.advise.front import Standing, dominates, front_of, judged, picked
+from pgassay.advise.front import Standing, dominates, judged, picked
 from pgassay.advise.report import chance, line_standing, standing
 from pgassay.advise.smoothing import Batches, kept_limits, probability, promising
 from pgassay.advise.space import Configuration, Limits
@@ -38,7 +38,7 @@ def test_what_is_as_good_in_everything_and_better_in_something_dominates() -> No
 @given(st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, max_size=20))
 def test_the_front_dominates_all_the_rest_and_nothing_of_itself(values: list[tuple[float, float]]) -> None:
     gains = {Configuration({"n": str(number)}): each for number, each in enumerate(values)}
-    front = front_of(gains)
+    front = picked(gains, len(gains))
     rest = [each for each in gains if each not in front]
     assert not any(dominates(gains[one], gains[other]) for one in front for other in front)
     assert all(any(dominates(gains[one], gains[each]) for one in front) for each in rest)

@@ -9,7 +9,7 @@ from benchmarks.advise import LIMITS, TRIAL_S, Server
 from pgassay.advise import budget, proof
 from pgassay.advise.knowledge import Scale, Setting
 from pgassay.advise.proof import TAKEN, Line
-from pgassay.advise.report import gain, headline, level_words, render, values
+from pgassay.advise.report import gain, headline, proof_sentences, render, values
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.smoothing import expected, trimmed
 from pgassay.advise.space import Configuration, Machine, Space, space_of
@@ -149,7 +149,8 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
     found, why = proof.earned(asked, best, SCREENED, tried, levels)
     assert found.changes_from(asked.space.start) == {"delay": taken, "buffers": "256"}
     assert {each.name: each.start for each in why} == BAD, "what shows it is the screening"
-    assert f"delay = {taken} and not " in level_words(levels[0])
+    (said,) = proof_sentences(asked, Advice(SCREENED, 0, levels=tuple(levels)), ["tps"])
+    assert f"delay = {taken} and not " in said
     assert proof.unearned(best, found, asked.space.start, tried, {"delay"}) == ()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.advise.asking import settings_of
-from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, keep_refused, refused_by, refused_in
+from pgassay.advise.laboratory import REFUSED_FILE, RealLaboratory, failed, refused_by, refused_in
 from pgassay.advise.report import render
 from pgassay.advise.space import Configuration, Machine, space_of
 from pgassay.advise.task import Cause, Failure, Question, relative
@@ -45,13 +45,6 @@ def test_those_that_are_refused_are_found_with_their_reasons() -> None:
     }
     assert refused_by(refusing(JIT), START, [START, JIT]) == {JIT: "no such value 0"}
     assert refused_by(refusing(START), START, everything) == {}, "it is not they that are refused"
-
-
-def test_what_was_refused_is_kept_for_a_resume(tmp_path: Path) -> None:
-    assert refused_in(tmp_path) == {}
-    keep_refused(tmp_path, {JIT: "one"})
-    keep_refused(tmp_path, {COST: "two"})
-    assert refused_in(tmp_path) == {JIT: "one", COST: "two"}
 
 
 class RanError(Exception):
@@ -96,6 +89,21 @@ def test_a_run_goes_on_without_what_is_refused(tmp_path: Path) -> None:
         assert lab.batch(name, START, [JIT], 1) == {JIT: None}
     assert lab.refused() == (Failure({"jit": "off"}, 1, Cause.REFUSED, "jit is refused", 1),), "once, and not each time"
     assert laboratory(tmp_path).study("confirmation", JIT, [START, MEMORY], 1, 10.0) == {}
+
+
+def test_what_was_refused_is_kept_for_a_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def strict(self: RealLaboratory, wanted: Document) -> None:
+        if any(COST.values["random_page_cost"] in each.values() for each in wanted["treatments"]):
+            raise UsageError("the cost is refused")
+
+    assert refused_in(tmp_path) == {}
+    with pytest.raises(RanError, match="2"):
+        laboratory(tmp_path).batch("search-01", START, [JIT, MEMORY], 1)
+    assert refused_in(tmp_path) == {JIT: "jit is refused"}
+    monkeypatch.setattr(Lab, "_check", strict)
+    with pytest.raises(RanError, match="2"):
+        laboratory(tmp_path).batch("search-02", START, [COST, MEMORY], 1)
+    assert refused_in(tmp_path) == {JIT: "jit is refused", COST: "the cost is refused"}
 
 
 def test_what_no_configuration_is_to_blame_for_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,8 +94,10 @@ def test_orders_may_hold_all_files_of_a_study(cluster: LocalCluster) -> None:
     with Client(cluster, set_as_default=False) as client:  # type: ignore[no-untyped-call,unused-ignore]
         with pytest.warns(UserWarning, match="large graph"):
             client.submit(len, order, pure=False).result(timeout=WAIT_S)
-        with dask_executor.large_orders():
-            assert client.submit(len, order, pure=False).result(timeout=WAIT_S) == len(order)
+        RELEASED.set()
+        executor = DaskExecutor(client, Terms(1, wait_s=WAIT_S), lambda each: order, work)
+        executor.submit(BlockOrder(1, seed=0))
+        assert executor.next_arrived(lambda states: None).block == 1
 
 
 @pytest.mark.parametrize("times", [dask_executor._GIVEN_UP, dask_executor._GIVEN_UP + 1])

@@ -188,14 +188,17 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     short_form = request.quick and not (request.only or request.space)
     described = describe(bench.runner, bench.account, installation.bindir, request.space)
     settings = built(settings_of(request.space, request.only, described), major, installation.check_settings)
-    window_s = _window_s(request.question)
+    draft = {
+        "treatments": [{"server.jit": "on"}, {"server.jit": "off"}], "load": dict(request.question.load),
+        "responses": {"primary": request.question.objective},
+    }  # fmt: skip
     space = space_of(
         settings,
         machine,
         request.start,
         allowed=[*request.allowed],
         barred=barred(settings, request.question, environment.catalogue),
-        window_s=window_s,
+        window_s=window_s(write_study("advise", draft).study),
         quick=short_form,
     )
     require_levels(space, environment.catalogue, described, installation.check_settings)
@@ -272,12 +275,6 @@ def objectives_of(text: str) -> tuple[str, ...]:
                 f"--for names {name} twice", "name two or three different responses, such as tps,latency_p99_ms"
             )
     return names
-
-
-def _window_s(question: Question) -> float:
-    start = {"server.jit": "on"}, {"server.jit": "off"}
-    draft = {"treatments": list(start), "load": dict(question.load), "responses": {"primary": question.objective}}
-    return window_s(write_study("advise", draft).study)
 
 
 def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> tuple[tuple[bool, ...], Forecast]:
@@ -411,12 +408,12 @@ def built(settings: Iterable[Setting], major: int, check: CheckSettings) -> tupl
             return False
         return True
 
-    def with_its_levels(setting: Setting) -> Setting:
-        if not setting.built or not setting.since <= major <= setting.until:
-            return setting
-        return replace(setting, levels=tuple(each for each in setting.levels if has(setting.name, each)))
-
-    return tuple(map(with_its_levels, settings))
+    return tuple(
+        replace(setting, levels=tuple(each for each in setting.levels if has(setting.name, each)))
+        if setting.built and setting.since <= major <= setting.until
+        else setting
+        for setting in settings
+    )
 
 
 def require_levels(

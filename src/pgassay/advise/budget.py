@@ -110,8 +110,9 @@ def amounts(
     in_turns = rows_needed(turns.settings) if turns else 0
     pairs, lines = in_turns or rows_needed(settings), min(settings, lines_max)
     pairs += rows_needed(apart, SPARE_APART) if apart else 0
-    screening_s = trial_s * _screening(apart if turns else settings, turns)
-    screening_s += turns.trial_s * 2 * in_turns if turns else 0.0
+    others, spare = (apart, SPARE_APART) if turns else (settings, SPARE)
+    trials = 2 * rows_needed(others, spare) + batches_needed(others, PAIRS_A_BATCH, spare) if others else 0
+    screening_s = trial_s * trials + (turns.trial_s * 2 * in_turns if turns else 0.0)
     if objectives > 1:
         confirmation_s = trial_s * BLOCKS_MIN * (finalists + REFERENCES)
         least = Least(
@@ -141,17 +142,6 @@ def amounts(
             f"a trial takes about {trial_s:.3g} s: give a larger --budget, fewer settings with --only, or a shorter -T",
         )
     return _shared(least, needed_s, budget_s - spent_s - needed_s)
-
-
-def _screening(settings: int, turns: Turns | None = None) -> int:
-    """Trials of a screening, or of what is screened apart from settings in turns."""
-    spare = SPARE_APART if turns else SPARE
-    return 2 * rows_needed(settings, spare) + batches_needed(settings, PAIRS_A_BATCH, spare) if settings else 0
-
-
-def trials_of(pairs: int) -> int:
-    """Trials of so many pairs, the start's in each batch among them."""
-    return 2 * pairs + -(-pairs // PAIRS_A_BATCH)
 
 
 def _shared(least: Least, needed_s: float, spare_s: float) -> Amounts:

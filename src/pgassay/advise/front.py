@@ -63,16 +63,12 @@ def dominates(one: Gains, other: Gains, width: float = 0.0) -> bool:
     return max(differences) > width and min(differences) >= -width
 
 
-def front_of(gains: Mapping[Configuration, Gains]) -> list[Configuration]:
-    return [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
-
-
 def picked(gains: Mapping[Configuration, Gains], most: int) -> list[Configuration]:
     """At most so many points across the front: the best of each objective, then what is furthest from those chosen.
 
     Distances are in shares of the front's extent in each objective.
     """
-    front = front_of(gains)
+    front = [each for each, mine in gains.items() if not any(dominates(theirs, mine) for theirs in gains.values())]
     if not front:
         return []
     columns = list(zip(*(gains[each] for each in front), strict=True))

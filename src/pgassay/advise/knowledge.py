@@ -113,7 +113,10 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
         if key not in _KEYS:
             raise UsageError(f'the space says "{key}" of {name}, which means nothing', nearest(key, _KEYS))
     base = below or _unknown(name)
-    levels = _texts(name, table["levels"]) if "levels" in table else base.levels
+    listed = table.get("levels", base.levels)
+    if not isinstance(listed, Sequence) or isinstance(listed, str):
+        raise UsageError(f"levels of {name} must be a list", 'for example levels = ["on", "off"]')
+    levels = tuple("on" if each is True else "off" if each is False else str(each) for each in listed)
     scale = table.get("scale", Scale.ENUM if "levels" in table else base.scale)
     risk = table.get("risk", base.risk)
     for key, word, words in (("scale", scale, tuple(Scale)), ("risk", risk, tuple(Risk))):
@@ -163,9 +166,3 @@ def no_default(setting: str, known: Iterable[str]) -> UsageError:
         f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
         did_you_mean(setting, sorted(known), f'give its default in the space: [{setting}] default = "…"'),
     )
-
-
-def _texts(name: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, Sequence) or isinstance(value, str):
-        raise UsageError(f"levels of {name} must be a list", 'for example levels = ["on", "off"]')
-    return tuple("on" if each is True else "off" if each is False else str(each) for each in value)

@@ -174,7 +174,12 @@ class RealLaboratory:
     ) -> Mapping[Configuration, Compared]:
         """Blocks until all verdicts are settled or the budget is used; its report is written, too."""
         everything = [baseline, *arms]
-        least_s = BLOCKS_MIN * len(everything) * self._trial_s(everything)
+        # By trials of the screening that were played as these will be: where they take longer than was forecast, the
+        # study would else end before any verdict can be reached.
+        runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
+        turned = differing(baseline, everything) <= {*screenings.in_turns(self.space)}
+        seen_s = usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
+        least_s = BLOCKS_MIN * len(everything) * OVERHEAD * seen_s
         design = {
             "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
             "budget": self._within(name, max(budget_s, least_s)), "seed": seed,
@@ -251,11 +256,12 @@ class RealLaboratory:
                 new = refused_by(lambda some: self._check(wanted(some)), self.space.start, tried)
                 if not new:
                     raise
-                keep_refused(self.folder, new)
+                known = {**known, **new}
+                kept = msgspec.json.encode([Refused(each, why) for each, why in known.items()])
+                (self.folder / REFUSED_FILE).write_bytes(msgspec.json.format(kept, indent=1))
                 for each, why in new.items():
                     changes = each.changes_from(self.space.start).items()
                     self.tell(f"left out, since it is refused: {', '.join(map(' = '.join, changes))}: {why}")
-                known = {**known, **new}
 
     def _check(self, wanted: Document) -> None:
         with bench_of(self.options) as bench:
@@ -286,15 +292,6 @@ class RealLaboratory:
                 f"committed trials are kept; continue with: pgassay advise --resume {self.folder}",
             ) from None
         return Findings(Run.open(path))
-
-    def _trial_s(self, everything: Sequence[Configuration]) -> float:
-        """What a trial of the screening took here that was played as one of these will be; 0 where there was none.
-
-        Where it is longer than was forecast, a study would else end before any verdict can be reached.
-        """
-        runs = [each.parent for each in sorted(self.folder.glob("screening-*/study.toml"))]
-        turned = differing(everything[0], everything) <= {*screenings.in_turns(self.space)}
-        return OVERHEAD * usual_s([trial for each in runs for trial in Run.open(each).trials], turned=turned)
 
     def _limits(self, findings: Findings) -> tuple[Limit, ...]:
         return resolve(findings.study.decide, findings.run.responses, self.question.objectives, compared=True)
@@ -358,11 +355,6 @@ def refused_in(folder: Path) -> Mapping[Configuration, str]:
     if not path.exists():
         return {}
     return {each.configuration: each.why for each in untrusted.json(untrusted.read_bytes(path), list[Refused])}
-
-
-def keep_refused(folder: Path, refused: Mapping[Configuration, str]) -> None:
-    found = [Refused(each, why) for each, why in {**refused_in(folder), **refused}.items()]
-    (folder / REFUSED_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=1))
 
 
 def refused_by(check: Check, start: Configuration, configurations: Sequence[Configuration]) -> dict[Configuration, str]:

@@ -378,7 +378,14 @@ def answered(
     Where it does better by no more than the margin it is not taken: that much does not matter. `given_s` is what
     search and proof left to the proof; what it has not used is for the proof of what does better.
     """
-    better = {name: each for name, each in before.proof.items() if name != START and _matters(task, each)}
+    more = 1 + task.margin
+    better = {
+        name: each
+        for name, each in before.proof.items()
+        if name != START
+        and each.verdict.kind is Kind.BETTER
+        and (each.effect.estimate > more if task.higher else each.effect.estimate * more < 1)
+    }
     takeover_s, left = task.amounts.takeover_s, before.final
     if left is None or not takeover_s or not better or not worse(before.proof.get(START)):
         return before, None
@@ -393,23 +400,12 @@ def answered(
         return before, None
     if compared[left].verdict.kind in (Kind.BETTER, Kind.EQUIVALENT):
         return before, None
-    if _keeps(laboratory, before.study) and not _keeps(laboratory, TAKEN):
+    kept = [all(each.probability >= SURE for each in laboratory.kept(study)) for study in (before.study, TAKEN)]
+    if kept == [True, False]:
         return before, None
     proof = {each: compared[one] for each, one in others.items() if one in compared}
     lines = _whole(before.lines, taken, start, name)
     return replace(before, lines=lines, final=taken, proof=proof, study=TAKEN), Outdone(name, left, compared[left])
-
-
-def _keeps(laboratory: Laboratory, study: str) -> bool:
-    return all(each.probability >= SURE for each in laboratory.kept(study))
-
-
-def _matters(task: Task, found: Compared) -> bool:
-    """Is it shown to be better, and does it seem to be so by more than the margin?"""
-    if found.verdict.kind is not Kind.BETTER:
-        return False
-    estimate = found.effect.estimate
-    return estimate > 1 + task.margin if task.higher else estimate * (1 + task.margin) < 1
 
 
 def _whole(before: Sequence[Line], taken: Configuration, start: Configuration, name: str) -> tuple[Line, ...]:

@@ -23,7 +23,7 @@ from pgassay.advise.front import Point
 from pgassay.advise.front import Standing as PointStanding
 from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
-from pgassay.advise.proof import Level, Line, shown_to_help
+from pgassay.advise.proof import Line, shown_to_help
 from pgassay.advise.screening import LINES, Screened, Standing
 from pgassay.advise.task import Compared, Task, inverted, refused_sentences, refused_table
 from pgassay.advise.walk import Advice
@@ -149,7 +149,11 @@ def proof_sentences(task: Task, advice: Advice, objectives: Sequence[str]) -> It
         settings = [setting_in(task, name) for name in dict.fromkeys(recommended)]
         risks = [f"{each.name}: {each.risks}" for each in settings if each.risk is not Risk.SAFE]
         yield f"risks: {'; '.join(risks) if risks else 'none of these lines trades durability'}"
-    yield from map(level_words, advice.levels)
+    for level in advice.levels:
+        other = level.chosen if level.taken == level.usual else level.usual
+        along = ratio_interval(level.found.effect, level.found.low, level.found.high) if level.found else "not measured"
+        why = f"along with the other lines {level.usual} to {level.chosen} {along}"
+        yield f"{level.name} = {level.taken} and not {other}: {why}"
     if advice.confirmed and advice.outdone:
         by = advice.outdone
         yield (
@@ -181,16 +185,6 @@ def _removed(task: Task, advice: Advice) -> Iterator[str]:
         yield f"tried and removed, nothing showed that it helps: {', '.join(nothing)}"
     for place, lines in elsewhere.items():
         yield f"removed, since it helps {place} and not along with the other lines: {', '.join(lines)}"
-
-
-def level_words(level: Level) -> str:
-    """Which level of a line was taken, and why."""
-    other = level.chosen if level.taken == level.usual else level.usual
-    seen = "not measured"
-    if level.found:
-        seen = ratio_interval(level.found.effect, level.found.low, level.found.high)
-    why = f"along with the other lines {level.usual} to {level.chosen} {seen}"
-    return f"{level.name} = {level.taken} and not {other}: {why}"
 
 
 def headline(advice: Advice, objectives: Sequence[str]) -> str:

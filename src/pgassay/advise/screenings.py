@@ -68,7 +68,8 @@ def screened(
     first, looked, hiding, plan, values = _looked(task, task.space, relative(task, trials, noted), tell, screening.LOOK)
     if hiding:
         # The time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
-        spent_s = task.amounts.trial_s * budget.trials_of(len(first.pairs))
+        batches = -(-len(first.pairs) // budget.PAIRS_A_BATCH)  # each with a trial of the start
+        spent_s = task.amounts.trial_s * (2 * len(first.pairs) + batches)
         shown = screening.effects(plan, of_objective(values, 0), margin=task.margin, level=screening.BESIDE_LEVEL)
         return Screening(
             replace(task, amounts=budget.spent(task.amounts, spent_s)),

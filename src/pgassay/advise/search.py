@@ -15,7 +15,7 @@ from pgassay.advise import budget, screening
 from pgassay.advise.front import picked
 from pgassay.advise.screenings import Screening
 from pgassay.advise.smoothing import Batches, ConstraintModel, Gains, Slacks, expected, hopeful, promising
-from pgassay.advise.space import Configuration, Dimension, Limits, Space, index_of, within
+from pgassay.advise.space import Configuration, Limits, Space, index_of, within
 from pgassay.advise.task import Measure, Task
 from pgassay.errors import UsageError
 from pgassay.plugins import install_command
@@ -81,7 +81,10 @@ class Search:
         for attempt in range(2 * _TRIES):
             if attempt < _TRIES:
                 params = study.ask(self._distributions).params
-                chosen = {each.name: _level(each, params[each.name]) for each in dimensions}
+                chosen = {
+                    each.name: each.levels[params[each.name]] if each.ordered else params[each.name]
+                    for each in dimensions
+                }
             else:  # a random one; a small space may have none left, and then one is measured again
                 chosen = {each.name: self._chance.choice(each.levels) for each in dimensions}
             found = within(dimensions, self._space.start.with_values(chosen), self._limits)
@@ -96,9 +99,13 @@ class Search:
         worked = [value for _, value in self._known if value is not None] or [(0.0,) * self._objectives]
         worst = [min(column) - FAILED for column in zip(*worked, strict=True)]
         for configuration, value in self._known:
+            at = {each.name: index_of(each.levels, configuration.values[each.name]) for each in self._space.dimensions}
             study.add_trial(
                 optuna.trial.create_trial(
-                    params={each.name: _parameter(each, configuration) for each in self._space.dimensions},
+                    params={
+                        each.name: at[each.name] if each.ordered else each.levels[at[each.name]]
+                        for each in self._space.dimensions
+                    },
                     distributions=self._distributions,
                     values=worst if value is None else value,
                 )
@@ -141,8 +148,13 @@ def searched(
     for number in range(1, batches + 1):
         constraints, batch, size = slacks.constraint_model(space), list[Configuration](), budget.BATCH
         if number == batches:  # the most promising once more, before some are chosen
-            batch = _best(task, promising(expected(space, [*before, *found]), found), constraints)
-            size = size if task.others or not batch else _AGAIN
+            gains = promising(expected(space, [*before, *found]), found)
+            if task.others:  # points across the front
+                likely = {each: gains[each] for each in constraints.likely([*gains])}
+                batch = [each for each in picked(likely, budget.BATCH) if each != start]
+            else:
+                batch = constraints.likely(sorted(gains, key=lambda each: -gains[each][0]))[:_AGAIN]
+                size = _AGAIN if batch else size
         else:
             if number == 1:
                 batch = [each for each in dict.fromkeys(first) if each != start]
@@ -154,16 +166,6 @@ def searched(
         for configuration, value in measured.items():
             learn(configuration, task.gains(value))
     return before, found
-
-
-def _best(task: Task, known: dict[Configuration, Gains], constraints: ConstraintModel) -> list[Configuration]:
-    """What is measured once more: the best, or points across the front of several objectives."""
-    if task.others:
-        likely = constraints.likely([*known])
-        return [
-            each for each in picked({each: known[each] for each in likely}, budget.BATCH) if each != task.space.start
-        ]
-    return constraints.likely(sorted(known, key=lambda each: -known[each][0]))[:_AGAIN]
 
 
 def _guesses(
@@ -192,12 +194,3 @@ def _guesses(
         guess = hopeful(process, near, task.limits, [*taken, *guesses], spreads, weights, constraints.likely)
         guesses += [] if guess is None else [guess]
     return guesses
-
-
-def _parameter(dimension: Dimension, configuration: Configuration) -> int | str:
-    at = index_of(dimension.levels, configuration.values[dimension.name])
-    return at if dimension.ordered else dimension.levels[at]
-
-
-def _level(dimension: Dimension, parameter: int | str) -> str:
-    return dimension.levels[parameter] if isinstance(parameter, int) else parameter

@@ -225,7 +225,9 @@ def _dimension(setting: Setting, machine: Machine, start: str) -> Dimension:
         if following > high * (1 + 1e-9) or following <= numbers[-1]:
             break
         numbers.append(round(following, 9))
-    texts = {number: _text(number, unit) for number in numbers}
+    texts = {each: f"{format_number(each)}{unit}" for each in numbers}
+    if unit == "B":
+        texts = {each: format_bytes(int(each)) if each else "0kB" for each in numbers}
     texts[_amount(setting, start, machine)] = start
     levels = [texts[number] for number in sorted(texts)]
     rule = start
@@ -248,12 +250,6 @@ def _amount(setting: Setting, text: str, machine: Machine) -> float:
         )
     number, unit = quantity
     return number * float(BYTES_PER_UNIT.get(unit) or MS_PER_UNIT.get(unit) or 1)
-
-
-def _text(number: float, unit: str) -> str:
-    if unit == "B":
-        return format_bytes(int(number)) if number else "0kB"
-    return f"{format_number(number)}{unit}"
 
 
 MEMORY_SHARE = 0.8

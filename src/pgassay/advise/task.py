@@ -108,34 +108,31 @@ def refused_sentences(failures: Sequence[Failure]) -> Iterator[str]:
     """What was refused or failed, a line each; nothing where nothing was."""
     if failures:
         yield "refused or failed:"
-    for each in failures:
-        yield f"  {_what(each)}: {each.cause}, {often(each)}: {_short(each.why)}"
+    for what, cause, why, often in _refused_rows(failures):
+        yield f"  {what}: {cause}, {often}: {why}"
 
 
 def refused_table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
-    rows = [[_what(each), each.cause.value, _short(each.why), often(each)] for each in failures]
+    rows = _refused_rows(failures)
     shown = Table(["what", "what became of it", "why", "how often"], rows, texts=True)
     title = f"Refused or failed: {counted(len(rows), 'reason')}"
     return (Folded(title, (shown,)),) if rows else ()
 
 
-def often(failure: Failure) -> str:
-    tried = failure.cause in (Cause.FAILED, Cause.LIMIT)
-    return counted(failure.times, "trial") if tried else counted(failure.configurations, "configuration")
-
-
-def _what(failure: Failure) -> str:
-    """What the configurations have in common, or how many they are."""
-    changes = [f"{name} = {value}" for name, value in failure.changes.items()]
-    more = [f"and {len(changes) - _CHANGES_SHOWN} more"] if len(changes) > _CHANGES_SHOWN else []
-    if not changes:
-        return "the start" if failure.configurations == 1 else f"{failure.configurations} different configurations"
-    return ", ".join([*changes[:_CHANGES_SHOWN], *more])
-
-
-def _short(why: str) -> str:
-    line = " ".join(why.split())
-    return line if len(line) <= _WHY_SHOWN else f"{line[: _WHY_SHOWN - 1]}…"
+def _refused_rows(failures: Sequence[Failure]) -> list[list[str]]:
+    """What the configurations of each have in common, or how many they are; what became of them, why, how often."""
+    rows = []
+    for each in failures:
+        what = "the start" if each.configurations == 1 else f"{each.configurations} different configurations"
+        if each.changes:
+            changes = [f"{name} = {value}" for name, value in each.changes.items()]
+            more = [f"and {len(changes) - _CHANGES_SHOWN} more"] if len(changes) > _CHANGES_SHOWN else []
+            what = ", ".join([*changes[:_CHANGES_SHOWN], *more])
+        tried = each.cause in (Cause.FAILED, Cause.LIMIT)
+        often = counted(each.times, "trial") if tried else counted(each.configurations, "configuration")
+        why = " ".join(each.why.split())
+        rows.append([what, each.cause.value, why if len(why) <= _WHY_SHOWN else f"{why[: _WHY_SHOWN - 1]}…", often])
+    return rows
 
 
 @dataclass(frozen=True)

@@ -293,23 +293,19 @@ def noting(task: Task, trials: Trials, asked: MutableSequence[PlannedBatch]) -> 
 
 
 def over_s(asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> float:
-    return max(0.0, sum(took_s - each.forecast_s for each, took_s in _taken(asked, spent_s) if took_s))
+    taken = ((each, spent_s(each.name)) for each in asked)
+    return max(0.0, sum(took_s - each.forecast_s for each, took_s in taken if took_s))
 
 
 def paced(planned: Task, screened: Task, asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> Task:
     """The task after its screening, with the time that is left where these batches took longer than was `planned`."""
-    taken = _taken(asked, spent_s)
+    taken = [(each, spent_s(each.name)) for each in asked]  # a record is read for each, once
     if _times(taken) <= SLOWER:
         return screened
     usual = _times([each for each in taken if not each[0].turned] or taken)
     turned = _times([each for each in taken if each[0].turned] or taken)
     took_s = sum(took_s for _, took_s in taken)
     return replace(screened, amounts=budget.at_pace(planned.amounts, took_s, max(usual, 1.0), max(turned, 1.0)))
-
-
-def _taken(asked: Sequence[PlannedBatch], spent_s: Callable[[str], float]) -> list[tuple[PlannedBatch, float]]:
-    """Each with the seconds that it took: a record is read for it, once."""
-    return [(each, spent_s(each.name)) for each in asked]
 
 
 def _times(taken: Sequence[tuple[PlannedBatch, float]]) -> float:

@@ -164,7 +164,7 @@ def fleet_of(
     )
     bench = Bench(name, document, arguments.allow_busy, arguments.allow_volatile, files)
     credentials = _credentials_of(address, arguments, "head")
-    with dask_executor.large_orders(), dask_executor.connect(address, credentials, terms.wait_s) as client:
+    with dask_executor.connect(address, credentials, terms.wait_s) as client:
         executor = dask_executor.DaskExecutor(client, terms, bench.job)
         facts = executor.gather()
         shared = len({each["machine"] for each in facts.values()}) < len(facts)

@@ -150,18 +150,14 @@ def loads_side_by_side(signature: WriteSignature, target: Target, simulated_byte
     if blocks > most:
         size, limit = format_size(blocks * _BLOCK_BYTES), format_at_most(most * _BLOCK_BYTES)
         raise UsageError(f"{size} of the drive would have to be simulated, at most {limit} can be", hint)
-    needed, available = _memory_bytes(signature, target, blocks), int(available_memory_bytes() * MEMORY_SHARE_MAX)
+    share = max(_SHARE_MIN, min(target.cold_share, float(signature.stored_bytes.mean()) / _BLOCK_BYTES))
+    drive = _core.DriveDescription({"drive": _described(target, blocks)})
+    tables, _ = drive.table_bytes_per_block(blocks * _BLOCK_BYTES, share)
+    needed = round(blocks * tables + max(blocks, signature.drive_blocks) * _LAYOUT_BYTES)
+    available = int(available_memory_bytes() * MEMORY_SHARE_MAX)
     if needed > available:
         raise too_large(needed, available, hint)
     return times
-
-
-def _memory_bytes(signature: WriteSignature, target: Target, blocks: int) -> int:
-    """About what the simulation takes, of data that compress as the recorded and the cold ones do."""
-    drive = _core.DriveDescription({"drive": _described(target, blocks)})
-    share = max(_SHARE_MIN, min(target.cold_share, float(signature.stored_bytes.mean()) / _BLOCK_BYTES))
-    tables, _ = drive.table_bytes_per_block(blocks * _BLOCK_BYTES, share)
-    return round(blocks * tables + max(blocks, signature.drive_blocks) * _LAYOUT_BYTES)
 
 
 def _described(target: Target, blocks: int) -> "_core.FlashDriveDescription":
@@ -203,20 +199,17 @@ class _Load:
         self._written, self._writes = np.unique(signature.blocks, return_counts=True)
         if len(self._written) > self._live:
             raise UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")
-        self._layout()
-        self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
-        self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
-        self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
-
-    def _layout(self) -> None:
-        """Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses."""
-        last = max(self._requests.drive_blocks, int(self._written[-1]) + 1, self._live)
+        # Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses.
+        last = max(signature.drive_blocks, int(self._written[-1]) + 1, self._live)
         others = np.setdiff1d(np.arange(last), self._written, assume_unique=True)
         near = np.isin(others // _REGION_BLOCKS, np.unique(self._written // _REGION_BLOCKS))
         cold = np.concatenate([others[near], others[~near]])[: self._live - len(self._written)]
         live = np.sort(np.concatenate([self._written, cold]))
         self._place = np.zeros(last, np.int64)
         self._place[live] = np.arange(len(live))
+        self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
+        self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
+        self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
 
     @property
     def coldest_turn(self) -> float:

@@ -137,7 +137,7 @@ def read(path: Path | None, settings: Sequence[str] = (), *, timing: bool = Fals
         try:
             document = untrusted.toml(untrusted.read_text(path, pipes=True))
         except FileNotFoundError:
-            raise _no_file(path) from None
+            raise UsageError(f'file "{path}" does not exist') from None
         except ValueError as error:
             detail = str(error)
             raise UsageError(f'"{path}" is not valid TOML: {detail[:1].lower()}{detail[1:]}') from None
@@ -219,7 +219,7 @@ def _run(table: Mapping[str, Any]) -> Run:
     if run.used_share > 1:
         raise wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
     if run.trace is not None and not Path(run.trace).is_file():
-        raise _no_file(Path(run.trace))
+        raise UsageError(f'file "{run.trace}" does not exist')
     return run
 
 
@@ -230,7 +230,7 @@ def _positive(table: str, values: Mapping[str, float]) -> None:
 
 
 def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, Any]:
-    part = _readable("input", table)
+    part: dict[str, Any] = _plain("input", table)
     share = part.pop("compressed_to", None)
     if share is not None:
         if drive.kind != "compressing":
@@ -246,16 +246,12 @@ def _component(table: Mapping[str, Any], drive: DriveDescription) -> dict[str, A
     return part
 
 
-def _readable(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Sizes and percentages as numbers; all else as it is."""
-    return {key: _plain(f"{table}.{key}", value) for key, value in values.items()}
-
-
 def _plain(key: str, value: Any) -> Any:
+    """Sizes and percentages as numbers, in tables and lists as well; all else as it is."""
     if isinstance(value, list):
         return [_plain(key, part) for part in value]
     if isinstance(value, Mapping):
-        return _readable(key, value)
+        return {name: _plain(f"{key}.{name}", each) for name, each in value.items()}
     if not isinstance(value, str):
         return value
     if value.endswith("%"):
@@ -295,10 +291,6 @@ def _values(usual: _Table, table: str, given: Mapping[str, Any]) -> _Table:
             raise wrong_value(f"{table}.{key}", value, "must be a whole number")
         changed[key] = int(number) if kind is int else number
     return replace(usual, **changed)
-
-
-def _no_file(path: Path) -> UsageError:
-    return UsageError(f'file "{path}" does not exist')
 
 
 def _unknown_table(table: str) -> UsageError:
@@ -521,11 +513,17 @@ def simulate_described(description: Description) -> Simulation:
     """The same for a checked description of which is known that it fits into memory, with others that run."""
     try:
         run = description.run
-        described, drive = _fresh(description)
+        fresh, service, requests = description.drive, description.service, description.requests
+        if fresh.capacity_bytes is None and run.trace is not None:  # as large as the drive that was recorded
+            fresh = fresh.with_capacity(_core.FlashTrace(run.trace).drive_blocks * _BLOCK_BYTES)
+        described, has_profile = fresh.tables()["drive"], "profile" in service
+        profile = _checked_by_model(service) if has_profile else None
+        figures = None if has_profile else _checked_by_model(service)
+        drive = _core.FlashDrive(_checked_by_model(described), profile)
         parts = [_within(part, drive, run) for part in description.input]
         load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
-        if description.requests is not None:
-            _clock(drive, load, description, requests=0)  # What cannot be timed is refused before minutes of ageing.
+        if requests is not None:  # What cannot be timed is refused before minutes of ageing.
+            drive.time(load, service=figures, seed=run.seed, **asdict(replace(requests, requests=0)))
         state = _State(drive, load, run.trace)
         settled = _age(state, description, parts)
         before = drive.counters()
@@ -536,6 +534,11 @@ def simulate_described(description: Description) -> Simulation:
         life, per_day = description.life, None
         if measured:
             per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
+        timing: FlashTimingReport | None = None
+        if state.stopped is None and requests is not None and state.trace is not None:
+            timing = drive.time_trace(state.trace, service=figures)
+        elif state.stopped is None and requests is not None:
+            timing = drive.time(load, service=figures, seed=run.seed, **asdict(requests))
         return Simulation(
             drive=described,
             input=description.input,
@@ -555,7 +558,7 @@ def simulate_described(description: Description) -> Simulation:
             health=drive.health(life.rated_cycles),
             life=life,
             drive_writes_per_day=per_day,
-            timing=_time(description, state),
+            timing=timing,
         )
     except _core.DescriptionError as failure:
         raise refused(str(failure), failure.hint) from None
@@ -633,36 +636,6 @@ def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
         blocks_left -= taken
         writes += taken * heat
     return cold / writes / state.drive.logical_blocks if writes else 0.0
-
-
-def _time(description: Description, state: _State) -> FlashTimingReport | None:
-    if state.stopped is not None or description.requests is None:
-        return None
-    if state.trace is not None:
-        return state.drive.time_trace(state.trace, service=_single_figures(description))
-    return _clock(state.drive, state.load, description, requests=description.requests.requests)
-
-
-def _clock(
-    drive: _core.FlashDrive, load: _core.FlashInput, description: Description, *, requests: int
-) -> FlashTimingReport:
-    asked = asdict(description.requests or Requests()) | {"requests": requests}
-    return drive.time(load, service=_single_figures(description), seed=description.run.seed, **asked)
-
-
-def _single_figures(description: Description) -> Any:
-    """Service times of a drive that has no profile; one that has brought them when it was made."""
-    return None if "profile" in description.service else dict(description.service)
-
-
-def _fresh(description: Description) -> tuple[dict[str, Any], _core.FlashDrive]:
-    """The drive's table and the drive; without a capacity it is as large as the one that a trace was recorded on."""
-    drive, trace = description.drive, description.run.trace
-    if drive.capacity_bytes is None and trace is not None:
-        drive = drive.with_capacity(_core.FlashTrace(trace).drive_blocks * _BLOCK_BYTES)
-    described = drive.tables()["drive"]
-    profile = _checked_by_model(description.service) if "profile" in description.service else None
-    return described, _core.FlashDrive(_checked_by_model(described), profile)
 
 
 def _within(part: Mapping[str, Any], drive: _core.FlashDrive, run: Run) -> dict[str, Any]:

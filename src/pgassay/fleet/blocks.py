@@ -22,7 +22,7 @@ import tomllib
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Protocol
@@ -93,8 +93,10 @@ def read_files(name: str, document: str, known: Mapping[str, str] | None = None)
             if isinstance(found, str):
                 refused[text] = found
     for text in documents.texts(recorded):
-        if "/" in text and text not in contents and text not in refused and _is_file(text):
-            refused[text] = "is named for something that only a file of the host itself can be"
+        if "/" in text and text not in contents and text not in refused:
+            with suppress(OSError):  # a long text with a slash in it, as SQL is
+                if Path(text).is_file():
+                    refused[text] = "is named for something that only a file of the host itself can be"
     if refused:
         listed = "; ".join(f'"{name}" {why}' for name, why in refused.items())
         raise UsageError(
@@ -113,13 +115,6 @@ def read_files(name: str, document: str, known: Mapping[str, str] | None = None)
             "put back what they held then, or start a new run",
         )
     return files
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # a long text with a slash in it, as SQL is
-        return False
 
 
 def _content(path: Path, left: int) -> bytes | str:

@@ -131,12 +131,13 @@ def parse_address(text: str) -> Address:
     """Read an address; raises `UsageError` for another form, and for plain TCP to anywhere but this machine."""
     try:
         parts = urlsplit(text)
-        host, port = parts.hostname, parts.port
+        host, port = parts.hostname or "", parts.port
+        bare = not (parts.path or parts.query or parts.fragment or parts.username or parts.password)
+        fits = parts.scheme in ("tls", "tcp") and host and port and bare
     except ValueError:
-        raise _wrong_address(text) from None
-    bare = not (parts.path or parts.query or parts.fragment or parts.username or parts.password)
-    if parts.scheme not in ("tls", "tcp") or not host or not port or not bare:
-        raise _wrong_address(text)
+        fits = False
+    if not fits:
+        raise UsageError(f'"{text}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")
     if parts.scheme == "tcp" and not _loopback(host):
         raise UsageError(
             f'"{text}" is not encrypted, and leads to another machine',
@@ -150,7 +151,3 @@ def _loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _wrong_address(address: str) -> UsageError:
-    return UsageError(f'"{address}" is not an address of a scheduler', "tls://HOST:PORT, as tls://head:8786")

@@ -382,7 +382,8 @@ class WorkerClient:
 
     def measure(self, endpoint: Endpoint) -> NetworkPath:
         """See `interfaces.client.ClientHost`; raises `ClientLostError`, `LoadError`."""
-        order, _ = order_of(("measure",), endpoint.environment(), _keys(endpoint), None, ANYWHERE)
+        keys = endpoint.network.files if endpoint.network else ()
+        order, _ = order_of(("measure",), endpoint.environment(), keys, None, ANYWHERE)
         address = self._address()
         future = self.client.submit(measure, msgspec.msgpack.encode(order), pure=False, workers=[address])
         trips_ns, clocks = _result(future, self, address)
@@ -434,7 +435,8 @@ class WorkerClient:
 
     def converse(self, description: Mapping[str, Any], endpoint: Endpoint, placement: Placement) -> "WorkerDialogue":
         """Start the player there, and wait until it is connected; raises `LoadError`, `ClientLostError`."""
-        order, _ = order_of((PROGRAM,), endpoint.environment(), _keys(endpoint), None, placement)
+        keys = endpoint.network.files if endpoint.network else ()
+        order, _ = order_of((PROGRAM,), endpoint.environment(), keys, None, placement)
         files = {**order.files, DESCRIPTION: json.dumps(description).encode()}
         given = zlib.compress(msgspec.msgpack.encode(msgspec.structs.replace(order, files=files)), 1)
         name, address = uuid4().hex, self._address()
@@ -468,9 +470,15 @@ class WorkerRunning:
     def wait(self, timeout_s: float | None = None) -> Completed:
         """Until it has come home; raises `TimeoutError`, `ClientLostError`; `LoadError` where it cannot run there."""
         if self._ended is None:
-            self._ended = self._home(msgspec.msgpack.decode(
-                _result(self.future, self.worker, self.address, timeout_s), type=Played
-            ))  # fmt: skip
+            shipped = _result(self.future, self.worker, self.address, timeout_s)
+            played = msgspec.msgpack.decode(shipped, type=Played)
+            for name, content in played.files.items():
+                (self.stdout.parent / Path(name).name).write_bytes(content)
+            texts = replaced(played.stdout, self.paths), replaced(played.stderr, self.paths)
+            for path, text in zip((self.stdout, self.stderr), texts, strict=True):
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(text)
+            self._ended = Completed(self.command, played.status, *texts, played.elsewhere)
         return self._ended
 
     def place(self, path: Path) -> Path:
@@ -488,15 +496,6 @@ class WorkerRunning:
         if not self.worker.heard(self.address):
             raise _client_lost(self.worker.name)
         self._ended = Completed(self.command, -signal.SIGTERM, "", "")
-
-    def _home(self, played: Played) -> Completed:
-        for name, content in played.files.items():
-            (self.stdout.parent / Path(name).name).write_bytes(content)
-        texts = replaced(played.stdout, self.paths), replaced(played.stderr, self.paths)
-        for path, text in zip((self.stdout, self.stderr), texts, strict=True):
-            with path.open("a", encoding="utf-8") as file:
-                file.write(text)
-        return Completed(self.command, played.status, *texts, played.elsewhere)
 
 
 @dataclass
@@ -529,7 +528,7 @@ class WorkerDialogue:
     def ask(self, order: Mapping[str, Any]) -> Mapping[str, Any]:
         """See `interfaces.running.Dialogue`; raises `ClientLostError`, too."""
         if not self._open:
-            raise _client_failed(self.worker.name, "the player of slices was closed")
+            raise LoadError(f'the host "{self.worker.name}" could not run the load: the player of slices was closed')
         found: Mapping[str, Any] = self._done(ask, dict(order))
         return found
 
@@ -581,10 +580,6 @@ def towards(peer: str) -> str:
         return str(found.getsockname()[0])
 
 
-def _keys(endpoint: Endpoint) -> list[Path]:
-    return list(endpoint.network.files) if endpoint.network else []
-
-
 def _version() -> str:
     return __version__
 
@@ -610,13 +605,9 @@ def _result(future: Future, worker: WorkerClient, address: str, timeout_s: float
         except TimeoutError:
             continue
     if future.status == "error" and isinstance(error := future.exception(), RuntimeError):
-        raise _client_failed(worker.name, str(error))
+        raise LoadError(f'the host "{worker.name}" could not run the load: {error}')
     raise _client_lost(worker.name)
 
 
 def _client_lost(name: str) -> ClientLostError:
     return ClientLostError(f'the host "{name}" of the load is gone, or its network is')
-
-
-def _client_failed(name: str, reason: str) -> LoadError:
-    return LoadError(f'the host "{name}" could not run the load: {reason}')

@@ -11,8 +11,8 @@ where every host that could run it is held up many times as long does nobody wai
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
@@ -123,13 +123,6 @@ def connect(address: Address, credentials: Credentials | None, wait_s: float = W
         ) from None
 
 
-@contextmanager
-def large_orders() -> Iterator[None]:
-    """Dask warns of what it takes for a mistake, tasks of more than 10 MB; ours hold the user's files."""
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": ORDER_BYTES}):
-        yield
-
-
 def workers(client: Client) -> Mapping[str, Mapping[str, Any]]:
     """What the scheduler knows of each connected worker, by address; raises `OSError` where it does not answer.
 
@@ -211,9 +204,12 @@ class DaskExecutor:
 
     def _begin(self, block: int, workers: list[str] | None = None) -> None:
         ordered = self._pending[block]
-        future = self._client.submit(
-            self._work, self._order(ordered.order), pure=False, workers=workers, allow_other_workers=workers is not None
-        )
+        others = workers is not None
+        # Dask warns of what it takes for a mistake, tasks of more than 10 MB; ours hold the user's files.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": ORDER_BYTES}):
+            future = self._client.submit(
+                self._work, self._order(ordered.order), pure=False, workers=workers, allow_other_workers=others
+            )
         self._began[future.key] = ("", time.monotonic())
         ordered.futures.append(future)
 
@@ -227,8 +223,14 @@ class DaskExecutor:
             failure = future.exception() if future.status == "error" else "the scheduler is gone"
             if isinstance(failure, worker.HostError) and self._elsewhere(block, failure):
                 continue
-            if isinstance(failure, KilledWorker) and self._once_more(block):
-                continue
+            if isinstance(failure, KilledWorker):
+                # Dask takes a task with which workers were lost for what kills them. A worker that loses its link is
+                # lost to Dask as well, and a block runs in a process of its own: mostly it is the link that breaks.
+                self._given_up[block] += 1
+                if self._given_up[block] <= _GIVEN_UP:
+                    if not ordered.futures:
+                        self._begin(block)
+                    continue
             if not ordered.futures:
                 failed = "; ".join(f"{host}: {reason}" for host, reason in self._failed.get(block, {}).items())
                 raise host_failed(block, failed or str(failure).strip())
@@ -236,7 +238,12 @@ class DaskExecutor:
         if ordered.futures:
             self._client.cancel(ordered.futures, force=True)
         host, shipped = future.result()
-        self._leave_out(self._failed.pop(block, {}), tell)
+        failed_hosts = self._failed.pop(block, {})  # another one ran the block: it is their disk, or a missing program
+        self._out.update(failed_hosts)
+        leave = [address for address, name in self._names().items() if name in failed_hosts]
+        if leave:
+            self._client.retire_workers(leave, remove=False)  # so that they know that this is meant
+            tell([HostState(name, failed=reason) for name, reason in self._out.items()])
         self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
 
@@ -251,27 +258,6 @@ class DaskExecutor:
             self._begin(block, others)
         return True
 
-    def _once_more(self, block: int) -> bool:
-        """Begin a block again that Dask gave up; False where it was begun often enough.
-
-        Dask takes a task with which workers were lost for what kills them. A worker that loses its link is lost to Dask
-        as well, and a block runs in a process of its own: mostly it is the link that breaks now and then.
-        """
-        self._given_up[block] += 1
-        if self._given_up[block] > _GIVEN_UP:
-            return False
-        if not self._pending[block].futures:
-            self._begin(block)
-        return True
-
-    def _leave_out(self, failed: Mapping[str, str], tell: Tell) -> None:
-        """Another host ran their block, so the fault is theirs: a full disk, a missing program."""
-        self._out.update(failed)
-        leave = [address for address, name in self._names().items() if name in failed]
-        if leave:
-            self._client.retire_workers(leave, remove=False)  # so that they know that this is meant
-            tell([HostState(name, failed=reason) for name, reason in self._out.items()])
-
     def _next_done(self, tell: Tell) -> tuple[int, Future]:
         while True:
             futures = {each: block for block, ordered in self._pending.items() for each in ordered.futures}
@@ -284,7 +270,7 @@ class DaskExecutor:
                 raise nobody_left(self._out, GONE_S)
 
     def _look(self, tell: Tell) -> None:
-        """Tell what each host does, and begin what is late on a host that is free."""
+        """Tell what each host does, and begin what is late on a free one; raises `FleetError` where all hang."""
         blocks = {each.key: block for block, ordered in self._pending.items() for each in ordered.futures}
         processing = self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
         held = {address: [key for key in keys if key in blocks] for address, keys in processing.items()}
@@ -305,21 +291,18 @@ class DaskExecutor:
                 states.append(HostState(name))
                 free.append(address)
         tell([*states, *(HostState(name, failed=reason) for name, reason in self._out.items())])
-        self._hold_to_pace([each for each in states if each.block is not None])
-        if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest
-            alone = (block for block in late if len(self._pending[block].futures) == 1)
-            for block, address in zip(alone, free, strict=False):
-                self._begin(block, [address])
-
-    def _hold_to_pace(self, busy: Sequence[HostState]) -> None:
-        """Raise `FleetError` where every host that has a block hangs in it: then none comes home."""
-        free = len(self.within_reach()) - len(busy)
-        if busy and free <= 0 and all(self._pace.hangs(each.host, each.seconds) for each in busy):
+        busy = [each for each in states if each.block is not None]
+        no_host_free = len(self.within_reach()) <= len(busy)
+        if busy and no_host_free and all(self._pace.hangs(each.host, each.seconds) for each in busy):
             raise FleetError(
                 f"all hosts with a block hang in it, for {min(each.seconds for each in busy):.0f} "
                 f"s at least: {', '.join([each.host for each in busy])}",
                 "look at their disks and processes, and resume the run",
             )
+        if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest
+            alone = (block for block in late if len(self._pending[block].futures) == 1)
+            for block, address in zip(alone, free, strict=False):
+                self._begin(block, [address])
 
     def cancel(self) -> None:
         if self._pending:

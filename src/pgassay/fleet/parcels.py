@@ -94,7 +94,9 @@ def unpack(block: int, parcel: Parcel) -> Unpacked:
     try:
         with tarfile.open(fileobj=io.BytesIO(parcel.data), mode="r:") as archive:
             for member in archive:
-                read = archive.extractfile(member) if member.isreg() and _inside(member.name) else None
+                path = PurePosixPath(member.name)
+                inside = path.parts and not path.is_absolute() and ".." not in path.parts and "\\" not in member.name
+                read = archive.extractfile(member) if member.isreg() and inside else None
                 if read is None or member.name in files:
                     raise damaged_parcel(block, f'"{member.name}" may not be in it')
                 files[member.name] = read.read()
@@ -107,11 +109,6 @@ def unpack(block: int, parcel: Parcel) -> Unpacked:
     if (record.block, record.arm, record.attempt) != (block, parcel.arm, parcel.attempt):
         raise damaged_parcel(block, f"it holds {record.arm} of block {record.block}")
     return Unpacked(record, _samples(block, series), files)
-
-
-def _inside(name: str) -> bool:
-    path = PurePosixPath(name)
-    return bool(path.parts) and not path.is_absolute() and ".." not in path.parts and "\\" not in name
 
 
 def _samples(block: int, data: bytes) -> tuple[Sample, ...]:

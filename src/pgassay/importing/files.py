@@ -227,7 +227,7 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
                 reason = f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
             elif not file.is_binary and not file.text.strip():
                 reason = "is empty"
-            yield _nothing(str(path), reason)
+            yield Reading("", (), (), (LeftOut(str(path), reason),))
         elif reader.reads_together:
             together.setdefault(reader, []).append(file)
         else:
@@ -271,7 +271,7 @@ def _read(
     common = os.path.commonpath([folder.absolute() for folder in folders])
     for path, found in reader.read(files, options):
         if isinstance(found, str):
-            yield _nothing(str(path), found)
+            yield Reading("", (), (), (LeftOut(str(path), found),))
             continue
         fields = {FOLDER: path.parent.absolute().relative_to(common).as_posix()} if len(folders) > 1 else {}
         if FILE in reader.suggested:
@@ -280,10 +280,6 @@ def _read(
         runs = tuple(replace(run, fields={**run.fields, **fields}) for run in found.runs)
         own = tuple(dict.fromkeys((*reader.suggested, *found.suggested)))
         yield replace(found, runs=runs, suggested=own)
-
-
-def _nothing(place: str, reason: str) -> Reading:
-    return Reading("", (), (), (LeftOut(place, reason),))
 
 
 def _files(paths: Iterable[Path]) -> Iterator[Path]:

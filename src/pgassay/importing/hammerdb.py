@@ -279,7 +279,16 @@ def _read(name: str, database: sqlite3.Connection) -> Reading:
         lines = [str(row[0] or "") for row in database.execute(
             "SELECT output FROM JOBOUTPUT WHERE jobid = ? ORDER BY rowid", (jobid,)
         )]  # fmt: skip
-        run = _run(place, job, "\n".join(lines), _latencies(database, jobid) if timed else {})
+        latencies: dict[str, float | None] = {}
+        if timed:  # of new orders over all virtual users (`summary` = 1), where the time profiler was on
+            row = database.execute(
+                f"SELECT {', '.join(_PERCENTILES)} FROM JOBTIMING"
+                " WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1",
+                (jobid,),
+            ).fetchone()
+            columns = zip(_PERCENTILES, row or (None,) * 3, strict=True)
+            latencies = {f"neword_{column}": _number(value) for column, value in columns}
+        run = _run(place, job, "\n".join(lines), latencies)
         if isinstance(run, str):
             left_out.append(LeftOut(place, run))
             loaded = any(_LOADED.search(line) for line in lines)
@@ -328,12 +337,3 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
 
 
 _NAMES = {"count_ware": "warehouses", "host": "pg_host"}
-
-
-def _latencies(database: sqlite3.Connection, jobid: str) -> dict[str, float | None]:
-    """Those of new orders over all virtual users (`summary` = 1), where the time profiler was on."""
-    row = database.execute(
-        f"SELECT {', '.join(_PERCENTILES)} FROM JOBTIMING WHERE jobid = ? AND procname = 'NEWORD' AND summary = 1",
-        (jobid,),
-    ).fetchone()
-    return {f"neword_{name}": _number(value) for name, value in zip(_PERCENTILES, row or (None,) * 3, strict=True)}

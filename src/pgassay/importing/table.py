@@ -127,6 +127,8 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
         raise _no_value_column(table)
     runs: list[ForeignRun] = []
     left_out: list[LeftOut] = []
+    single = (roles.duration, roles.planned, roles.started, roles.second)
+    numbers = [*(use.field for use in roles.value), *(each for each in single if each)]
     for line, cells in table.rows:
         place = f"{name} line {line}"
         if len(cells) != len(table.header):
@@ -134,7 +136,11 @@ def read_table(name: str, text: str, roles: Roles, header: str = "", better: Bet
             left_out.append(LeftOut(place, f"has {held} where the header has {len(table.header)}"))
             continue
         row = dict(zip(table.header, cells, strict=True))
-        faults = list(_not_numbers(row, roles))
+        faults = [
+            f'"{column}" is "{row[column][:40]}", which is not a number'
+            for column in numbers
+            if row[column].lower() not in _MISSING and number(row[column]) is None
+        ]
         if faults:
             left_out.append(LeftOut(place, "; ".join(faults)))
         else:
@@ -165,14 +171,6 @@ def _run(place: str, row: Mapping[str, str], roles: Roles) -> ForeignRun:
         second=number(row.get(roles.second, "")),
         problems=problems,
     )
-
-
-def _not_numbers(row: Mapping[str, str], roles: Roles) -> Iterator[str]:
-    single = (roles.duration, roles.planned, roles.started, roles.second)
-    for column in (*(use.field for use in roles.value), *(each for each in single if each)):
-        text = row[column]
-        if text.lower() not in _MISSING and number(text) is None:
-            yield f'"{column}" is "{text[:40]}", which is not a number'
 
 
 def number(text: str) -> float | None:

@@ -65,10 +65,13 @@ def list_files(directory: Path) -> Inventory:
     try:
         major = (directory / "PG_VERSION").read_text(encoding="ascii", errors="replace").strip()
         if not re.fullmatch(r"\d+(\.\d+)?", major) or not (directory / "base").is_dir():
-            raise _not_a_cluster(directory)
+            raise NotADirectoryError
         found = tuple(_walk(directory))
     except (FileNotFoundError, NotADirectoryError):
-        raise _not_a_cluster(directory) from None
+        raise ClusterError(
+            f'"{directory}" is not the data directory of a PostgreSQL cluster',
+            "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
+        ) from None
     except PermissionError as error:
         raise unreadable_cluster(Path(error.filename)) from None
     return Inventory(directory, major, found)
@@ -160,13 +163,6 @@ def is_recycled(path: Path, segment_bytes: int) -> bool:
     return bool(address != (high << 32) + low * segment_bytes)
 
 
-def _not_a_cluster(directory: Path) -> ClusterError:
-    return ClusterError(
-        f'"{directory}" is not the data directory of a PostgreSQL cluster',
-        "it has the file PG_VERSION and the folder base; SHOW data_directory says where it is",
-    )
-
-
 def unreadable_cluster(path: Path) -> ClusterError:
     return ClusterError(f'no permission to read "{path}"', "run as root, or as the account that the server runs under")
 
@@ -201,8 +197,18 @@ def names_from_server(conninfo: str) -> LiveDatabase:
         rows = connection.execute(_RELATIONS).fetchall()
     assert found is not None
     directory, identifier, database, oid = Path(str(found[0])), int(found[1]), str(found[2]), int(found[3])
-    if _identifier(directory) != identifier & 0xFFFF_FFFF_FFFF_FFFF:
-        raise _server_elsewhere(directory)
+    try:  # the system identifier opens pg_control (pg_control.h, ControlFileData)
+        with (directory / "global" / "pg_control").open("rb") as control:
+            here = struct.unpack("=Q", control.read(8)) == (identifier & 0xFFFF_FFFF_FFFF_FFFF,)
+    except FileNotFoundError:
+        here = False
+    except PermissionError:
+        raise unreadable_cluster(directory) from None
+    if not here:
+        raise ClusterError(
+            f'the server\'s data directory "{directory}" is not on this machine',
+            "run this where the server runs; its files are read directly",
+        )
     names: dict[RelationFile, Name] = {}
     for path, number, schema, name, relkind, of in rows:
         # base/5/16384, global/1262, pg_tblspc/16999/PG_15_202209061/5/16384
@@ -212,17 +218,6 @@ def names_from_server(conninfo: str) -> LiveDatabase:
             database if place.database else "", schema, name, kind_of(relkind), number < FIRST_USER_OID, of
         )
     return LiveDatabase(directory, database, oid, names)
-
-
-def _identifier(directory: Path) -> int:
-    """The system identifier opens pg_control (pg_control.h, ControlFileData)."""
-    try:
-        with (directory / "global" / "pg_control").open("rb") as control:
-            return int(struct.unpack("=Q", control.read(8))[0])
-    except FileNotFoundError:
-        raise _server_elsewhere(directory) from None
-    except PermissionError:
-        raise unreadable_cluster(directory) from None
 
 
 _PG_DATABASE, _PG_CLASS, _PG_NAMESPACE, _PG_INDEX = 1262, 1259, 2615, 2610
@@ -335,13 +330,6 @@ def _living(data: bytes) -> Iterator[bytes]:
                 yield row[row[22] :]
 
 
-def _server_elsewhere(directory: Path) -> ClusterError:
-    return ClusterError(
-        f'the server\'s data directory "{directory}" is not on this machine',
-        "run this where the server runs; its files are read directly",
-    )
-
-
 SAMPLED_CHUNK_BYTES = 64 << 10
 WHOLE_CHUNK_BYTES = 1 << 20
 LEAST_BYTES = 1 << 20
@@ -381,7 +369,11 @@ def sample_chunks(groups: Sequence[FileGroup], sample_bytes: int | None) -> Chun
     for number, group in enumerate(groups):
         read_bytes = max(group.bytes * share, min(LEAST_BYTES, group.bytes))
         chunk_bytes = WHOLE_CHUNK_BYTES if read_bytes >= group.bytes else SAMPLED_CHUNK_BYTES
-        files, offsets, lengths = _all_chunks(group, len(paths), chunk_bytes)
+        counts = [-(-file.bytes // chunk_bytes) for file in group.files]
+        files = np.repeat(np.arange(len(counts)), counts)
+        offsets = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
+        sizes = np.array([file.bytes for file in group.files], dtype=np.int64)[files]
+        files, lengths = files + len(paths), np.minimum(chunk_bytes, sizes - offsets)
         paths += [file.path for file in group.files]
         if read_bytes < group.bytes:
             stretches = max(1, min(int(read_bytes / chunk_bytes), len(files)))
@@ -394,11 +386,3 @@ def sample_chunks(groups: Sequence[FileGroup], sample_bytes: int | None) -> Chun
     return Chunks(
         paths, joined[0].astype(np.uint32), joined[1].astype(np.uint32), joined[2], joined[3].astype(np.uint32)
     )
-
-
-def _all_chunks(group: FileGroup, first_file: int, chunk_bytes: int) -> tuple[NDArray[np.int64], ...]:
-    counts = [-(-file.bytes // chunk_bytes) for file in group.files]
-    files = np.repeat(np.arange(len(counts)), counts)
-    starts = np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * chunk_bytes
-    sizes = np.array([file.bytes for file in group.files], dtype=np.int64)[files]
-    return files + first_file, starts, np.minimum(chunk_bytes, sizes - starts)

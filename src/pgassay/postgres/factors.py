@@ -87,7 +87,8 @@ class ServerSetting(Factor):
         return canonical(str(readable.server.query("SELECT current_setting(%s)", [setting_name])[0][0]))
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str:
-        return settings.adoption(server, name.removeprefix(_PREFIX))
+        found = settings.effective_setting(server, name.removeprefix(_PREFIX))
+        return "restart" if found is not None and found.context == "postmaster" else "reload"
 
 
 class PostgresVersion(Factor):

@@ -60,13 +60,12 @@ def reachable(directory: Path, account: Account) -> bool:
     """May the account enter a directory and all those above it? Always, where servers run as who we are."""
     if account.name is None:
         return True
-    return all(_enters(each, account) for each in (directory, *directory.parents))
-
-
-def _enters(directory: Path, account: Account) -> bool:
-    status = directory.stat()
-    bit = 0o100 if status.st_uid == account.uid else 0o010 if status.st_gid == account.gid else 0o001
-    return bool(status.st_mode & bit)
+    for each in (directory, *directory.parents):
+        status = each.stat()
+        bit = 0o100 if status.st_uid == account.uid else 0o010 if status.st_gid == account.gid else 0o001
+        if not status.st_mode & bit:
+            return False
+    return True
 
 
 def copied_wheel(package: Path, places: Path) -> Path:

@@ -87,7 +87,9 @@ def freeze(postmaster: int, only: Collection[int] | None = None, patience_s: flo
     while moving := [
         pid
         for pid in (postmaster, *children(postmaster))
-        if (only is None or (pid in only and pid != postmaster)) and _moves(pid)
+        if (only is None or (pid in only and pid != postmaster))
+        and (found := process_of(pid)) is not None
+        and found.state not in _STILL
     ]:
         for pid in moving:
             _signal(pid, signal.SIGSTOP)
@@ -113,11 +115,6 @@ def started_ticks(pid: int) -> int | None:
     """When a process started (ticks since boot): a later one with its number differs in that; None if it is gone."""
     found = process_of(pid)
     return None if found is None else found.started_ticks
-
-
-def _moves(pid: int) -> bool:
-    found = process_of(pid)
-    return found is not None and found.state not in _STILL
 
 
 def _signal(pid: int, number: int) -> None:

@@ -74,7 +74,7 @@ _LIBRARIES = ("shared_preload_libraries", "session_preload_libraries", "local_pr
 def require_name(name: str) -> None:
     """Raise unless `name` has the form of a setting's name and is free to be set."""
     if not _NAME.fullmatch(name):
-        raise _bad_setting_name(name)
+        raise SettingError(f'"{name}" is not the name of a setting')
     if name.lower() in PRIVATE:
         raise UsageError(f'setting "{name}" cannot be a factor', "pgassay sets it to keep its clusters private")
 
@@ -109,7 +109,7 @@ def ask(runner: Runner, bindir: Path, directory: Path, settings: Mapping[str, st
     """
     for each in (*settings, name):
         if not _NAME.fullmatch(each):
-            raise _bad_setting_name(each)
+            raise SettingError(f'"{each}" is not the name of a setting')
     command = [str(bindir / "postgres"), "-D", str(directory), *as_options(settings), "-C", name]
     outcome = runner.run(command, timeout_s=_TIMEOUT_S)
     if outcome.status == 0:
@@ -224,10 +224,6 @@ def _word(text: str) -> str:
     return canonical(text) if text.strip().isalpha() else text
 
 
-def _bad_setting_name(name: str) -> SettingError:
-    return SettingError(f'"{name}" is not the name of a setting')
-
-
 ALWAYS_SHOWN = (
     "block_size", "wal_block_size", "wal_segment_size", "data_checksums", "server_version", "shared_buffers",
     "wal_buffers", "effective_cache_size", "temp_buffers", "checkpoint_flush_after", "bgwriter_flush_after",
@@ -306,12 +302,6 @@ def status_of_map(smaps: str) -> str:
         elif shared and line.startswith("KernelPageSize:") and int(line.split()[1]) >= 1024:
             return "on"
     return "off"
-
-
-def adoption(server: Server, name: str) -> str:
-    """What it takes to put a setting into practice: `restart`, or `reload` (new sessions at the latest)."""
-    found = effective_setting(server, name)
-    return "restart" if found is not None and found.context == "postmaster" else "reload"
 
 
 _KINDS = {"BOOLEAN": "bool", "INTEGER": "integer", "REAL": "real", "ENUM": "enum", "STRING": "string"}

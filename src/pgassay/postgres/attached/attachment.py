@@ -155,7 +155,11 @@ def attach(
     Without `restart` the server is never restarted, but for what a killed lab owes. `called` is its name in messages;
     it must not be one of those `besides`. Raises `PgassayError`.
     """
-    endpoint = _resolved(dsn, directory, environment, called)
+    try:
+        endpoint = resolve(dsn, environment, called)
+    except ClusterError as down:  # as a killed lab may have left it
+        left = [each for each in owed(directory) if each.severity is Severity.WARNING]
+        raise ClusterError(down.message, f"{left[0].text}: {left[0].remedy}" if left else down.hint) from None
     sql = Session(endpoint, _LOCALLY)
     ledger: AttachedLedger | None = None
     try:
@@ -203,15 +207,6 @@ def _lacking(sql: Session, found: Facts, companions: Companions, called: str) ->
         yield f"standbys of {called}", waiting
     if others := facts.others(sql, companions=companions):
         yield f"other clients of {called}", other_clients(others, found.role, called)
-
-
-def _resolved(dsn: str, directory: Path, environment: Mapping[str, str], called: str) -> Endpoint:
-    """Raises as `resolve`; a server may be down since a killed lab left it so."""
-    try:
-        return resolve(dsn, environment, called)
-    except ClusterError as error:
-        left = [each for each in owed(directory) if each.severity is Severity.WARNING]
-        raise ClusterError(error.message, f"{left[0].text}: {left[0].remedy}" if left else error.hint) from None
 
 
 def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:

@@ -335,9 +335,11 @@ class ServerChanges:
         for name, value in levels.items():
             setting = scopes.row(self._sql, name).setting
             if not same(value, setting) and versions.AUTOMATIC_SETTINGS.get(setting.name) != value.strip():
+                ((source, file, line, pending),) = self._sql.query(_SOURCE, [name])
+                where = f"it comes from the {source}{f' {file}, line {line}' if file else ''}"
                 raise BenchError(
                     f"{setting.name} is {scopes.shown(self._sql, name)} after the restart, not {value}:"
-                    f" {self._overridden(name)}",
+                    f" {'it still waits for a restart' if pending else where}",
                     "set it there, or leave it out of the study",
                 )
         return found
@@ -436,13 +438,6 @@ class ServerChanges:
             )
         return found
 
-    def _overridden(self, name: str) -> str:
-        ((source, file, line, pending),) = self._sql.query(_SOURCE, [name])
-        if pending:
-            return "it still waits for a restart"
-        where = f" {file}, line {line}" if file else ""
-        return f"it comes from the {source}{where}"
-
     def set_before(self, name: str) -> str | None:
         """What ALTER SYSTEM has set, as typed then where the server tells; None where it has set nothing."""
         try:
@@ -458,7 +453,12 @@ class ServerChanges:
         """
         for left in reversed(range(1 if self._ledger.restart is None else _TRIES)):
             try:
-                done = self._all_back()
+                done = [*revive(self._sql, self._ledger)]
+                done += self._settings_back(self._require_system())
+                for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
+                    if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
+                        self.drop_database(name)
+                        done.append(f'database "{name}"')
                 break
             except QueryError as error:
                 if not left:
@@ -467,15 +467,6 @@ class ServerChanges:
         self._set.clear()
         self._ledger.clear()
         return tuple(done)
-
-    def _all_back(self) -> list[str]:
-        done = [*revive(self._sql, self._ledger)]
-        done += self._settings_back(self._require_system())
-        for name in dict.fromkeys(debt.name for debt in reversed(self._ledger.owed()) if debt.kind == DATABASE):
-            if self._sql.query("SELECT 1 FROM pg_database WHERE datname = %s", [name]):
-                self.drop_database(name)
-                done.append(f'database "{name}"')
-        return done
 
     def _settings_back(self, found: Facts) -> list[str]:
         """On a standby, too: a primary that has become one has its own file still. A new primary has its own values."""

@@ -17,7 +17,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO
 
 from pgassay import children
 from pgassay.errors import UsageError
@@ -100,13 +99,10 @@ class RestartCommand:
                     raise BenchError(f'"{self.text}" {why}, {"and was" if ended else "and could not be"} ended')
                 time.sleep(_LOOK_S)
             if process.returncode:
-                raise BenchError(f'"{self.text}" ended with status {process.returncode}: {_last_lines(said)}')
-
-
-def _last_lines(said: IO[bytes]) -> str:
-    said.seek(max(0, os.fstat(said.fileno()).st_size - _SHOWN_BYTES))
-    lines = said.read(_SHOWN_BYTES).decode(errors="replace").splitlines()
-    return visible(" / ".join([line.strip() for line in lines if line.strip()][-3:]), keep="") or "it printed nothing"
+                said.seek(max(0, os.fstat(said.fileno()).st_size - _SHOWN_BYTES))
+                lines = [line.strip() for line in said.read(_SHOWN_BYTES).decode(errors="replace").splitlines()]
+                last = visible(" / ".join([line for line in lines if line][-3:]), keep="") or "it printed nothing"
+                raise BenchError(f'"{self.text}" ended with status {process.returncode}: {last}')
 
 
 def _runs(pid: int, started_ticks: int) -> bool:

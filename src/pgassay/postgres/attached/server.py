@@ -200,10 +200,14 @@ class AttachedInstallation:
     ) -> AttachedServer:
         """Set the settings, of this database and of the server, which is restarted if it may be: every trial begins so.
 
-        Raises `SettingError`, `QueryError`, `BenchError` where other clients have come, and as `ServerChanges.restart`.
+        Raises `SettingError`, `QueryError`, `BenchError` where undeclared clients have come, or slots hold much WAL
+        back, and as `ServerChanges.restart`.
         """
         self.changes.require_same()
-        self.require_alone()
+        clients = about.others(self.sql, self.changes.databases, companions=self.companions)
+        if clients:
+            raise other_clients(clients, self.facts.role, self.called)
+        require_slots(slots(self.sql), self.slot_bytes, self.called)
         found = self._scopes(settings)
         mine, servers, restarted = (
             {n: v for n, v in settings.items() if found[n] is scope}
@@ -236,13 +240,6 @@ class AttachedInstallation:
     def require_network(self) -> None:
         """Raise `UsageError`: a load's program runs here, and reaches the server as we do."""
         raise as_it_is(["load.host"])
-
-    def require_alone(self) -> None:
-        """Raise `BenchError`, with their names, while there are undeclared clients, or slots hold back much WAL."""
-        found = about.others(self.sql, self.changes.databases, companions=self.companions)
-        if found:
-            raise other_clients(found, self.facts.role, self.called)
-        require_slots(slots(self.sql), self.slot_bytes, self.called)
 
 
 _TABLES = """

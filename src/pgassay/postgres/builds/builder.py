@@ -24,6 +24,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from pathlib import Path
 from statistics import median
 
@@ -96,10 +97,12 @@ class Toolchain:
         found = ["--without-readline"]
         if major >= versions.ICU_BY_DEFAULT:
             found.append("--without-icu")
+        asks = self.which("pkg-config")
         for name, without, with_it, since in _LIBRARIES:
-            if major >= since and (flag := with_it if self._has(name) else without):
-                found.append(flag)
-        return tuple(found)
+            if major >= since:
+                there = asks and self.runner.run(["pkg-config", "--exists", name], timeout_s=30.0).status == 0
+                found.append(with_it if there else without)
+        return tuple(flag for flag in found if flag)
 
     def _missing(self, *, generates: bool) -> list[str]:
         """Tools in addition to the compiler; `generates`: the source has no parser yet."""
@@ -111,11 +114,6 @@ class Toolchain:
             f"building PostgreSQL needs {', '.join(named)}, which this machine lacks",
             install_command(tools, debian=self.debian),
         )
-
-    def _has(self, library: str) -> bool:
-        if not self.which("pkg-config"):
-            return False
-        return self.runner.run(["pkg-config", "--exists", library], timeout_s=30.0).status == 0
 
 
 PACKAGES: Mapping[str, tuple[str, str]] = {
@@ -163,12 +161,6 @@ def failure_line(output: str) -> str:
     return lines[-1] if lines else "it printed nothing"
 
 
-def missing_package(output: str) -> str | None:
-    """What the output says is missing, as a key of `PACKAGES`; only lines that complain are looked at."""
-    complaints = "\n".join(line for line in output.splitlines() if re.search(r"error|not found|missing|No such", line))
-    return next((what for sign, what in _SIGNS if re.search(sign, complaints)), None)
-
-
 def install_command(tools: Iterable[str], *, debian: bool) -> str:
     packages = " ".join(PACKAGES[tool][0 if debian else 1] for tool in tools)
     return f"sudo apt-get install {packages}" if debian else f"sudo dnf install {packages}"
@@ -179,8 +171,9 @@ def remedy(output: str, *, debian: bool) -> str:
         return "the disk is full: free space, or name another place with PGASSAY_CACHE"
     if _NO_PROGRAMS.search(output):
         return f"check the compiler's flags (build.cflags), or {install_command(['libc'], debian=debian)}"
-    what = missing_package(output)
-    return install_command([what], debian=debian) if what else "see the compiler's message"
+    complaints = "\n".join(line for line in output.splitlines() if re.search(r"error|not found|missing|No such", line))
+    missing = [what for sign, what in _SIGNS if re.search(sign, complaints)][:1]
+    return install_command(missing, debian=debian) if missing else "see the compiler's message"
 
 
 _OF_COMPILERS = ("CPATH", "LIBRARY_PATH", "LD_LIBRARY_PATH", "PKG_CONFIG_PATH")
@@ -410,18 +403,19 @@ class Builder:
     def _kept_build(self, request: BuildRequest, source: Source) -> Recipe | None:
         """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""
         asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags, "")
-
-        def what(made: Recipe) -> tuple[str, int, int, str, str]:
-            sizes = made.block_bytes, made.wal_block_bytes
-            return made.source_sha256, *sizes, made.cflags, made.extension_sha256
-
+        what = attrgetter("source_sha256", "block_bytes", "wal_block_bytes", "cflags", "extension_sha256")
         found = [each for each in self.cache.whole() if what(each.recipe) == asked]
         return max(found, key=lambda each: each.made_utc).recipe if found else None
 
     def installation(self, request: BuildRequest, *, may_build: bool = True) -> LocalInstallation:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""
         if request.extension is not None:  # its programs find the libraries of the build that it was added to
-            self._base(replace(request, extension=None), may_build=may_build)
+            base = replace(request, extension=None)
+            key = self.installation(base, may_build=may_build).bindir.parent.name
+            if may_build and not any(self.cache.directory(key).rglob("pgxs.mk")):  # older ones were kept without PGXS
+                with self.cache.alone(key):
+                    self.cache.remove(key)
+                self.installation(base)
         recipe, source, extension = self._identified(request)
         with self.cache.alone(recipe.key):
             if self.cache.manifest(recipe.key) is None:
@@ -434,14 +428,6 @@ class Builder:
             else:
                 self.cache.check_contents(recipe.key)  # 20 MB: little against a run, and a wrong server costs hours
         return self.kept(recipe.key)
-
-    def _base(self, request: BuildRequest, *, may_build: bool) -> None:
-        """See that the build is there to which an extension is added: with PGXS, which older ones were kept without."""
-        key = self.installation(request, may_build=may_build).bindir.parent.name
-        if may_build and not any(self.cache.directory(key).rglob("pgxs.mk")):
-            with self.cache.alone(key):
-                self.cache.remove(key)
-            self.installation(request)
 
     def kept(self, key: str) -> LocalInstallation:
         return self.finder.named(self.cache.directory(key) / "bin", FOUND_BY)
@@ -480,8 +466,10 @@ class Builder:
             seconds = round((self.clock.monotonic_ns() - started_ns) / 1e9, 1)
             self.verify(self.finder.named(installed / "bin", FOUND_BY), recipe, self.runner)
             made_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(self.clock.wall_ns() / 1e9))
-            spec = f"{source.spec} ({source.commit})" if source.commit else source.spec
-            of_extension = extension.as_recorded if extension is not None else ""
+            spec, of_extension = (
+                "" if each is None else f"{each.spec} ({each.commit})" if each.commit else str(each.spec)
+                for each in (source, extension)
+            )
             files = list_files(installed)
             self.cache.put(installed, Manifest(recipe, spec, made_utc, seconds, objects, files, extension=of_extension))
 

@@ -135,11 +135,12 @@ def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".")
     outcome = git(runner, folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
     try:
         if outcome.status != 0:
-            said = (outcome.stderr.strip().splitlines() or ["git archive failed"])[0]
-            raise _not_exported(folder, sha, said)
+            raise NoArchiveError((outcome.stderr.strip().splitlines() or ["git archive failed"])[0])
         extract(archive, into)
     except NoArchiveError as error:
-        raise _not_exported(folder, sha, str(error)) from None
+        raise BuildError(
+            f'commit {sha[:12]} of "{folder}" cannot be exported: {error}', "check the repository with git fsck"
+        ) from None
     finally:
         archive.unlink(missing_ok=True)
 
@@ -210,12 +211,6 @@ def git(runner: Runner, folder: Path, *words: str) -> Completed:
 def no_such_source(path: Path) -> UsageError:
     return UsageError(
         f'there is no "{path}"', "name PostgreSQL's source: tarball:FILE, directory:DIR or git:DIR@COMMIT"
-    )
-
-
-def _not_exported(folder: Path, sha: str, detail: str) -> BuildError:
-    return BuildError(
-        f'commit {sha[:12]} of "{folder}" cannot be exported: {detail}', "check the repository with git fsck"
     )
 
 

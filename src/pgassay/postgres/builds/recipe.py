@@ -129,13 +129,14 @@ def parse_spec(text: str) -> Spec:
     kind, colon, rest = text.strip().partition(":")
     if kind in FETCHED and not colon:
         return Spec(kind)
-    if kind not in _PATHS or not rest:
-        raise _bad_source(text)
     commit = ""
     if kind == "git":
-        rest, at, commit = rest.rpartition("@")
-        if not at or not rest or not commit or commit.startswith("-"):
-            raise _bad_source(text)
+        rest, _, commit = rest.rpartition("@")
+    if kind not in _PATHS or not rest or (kind == "git" and not commit) or commit.startswith("-"):
+        raise UsageError(
+            f'"{text}" names no source of PostgreSQL',
+            "give official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
+        )
     return Spec(kind, Path(rest).expanduser().resolve(), commit)
 
 
@@ -144,10 +145,3 @@ def parse_extension(text: str) -> Spec:
     if text.strip().partition(":")[0] not in ("directory", "git"):
         raise UsageError(f'"{text}" names no source of an extension', "give directory:DIR or git:DIR@COMMIT")
     return parse_spec(text)
-
-
-def _bad_source(text: str) -> UsageError:
-    return UsageError(
-        f'"{text}" names no source of PostgreSQL',
-        "give official, distribution, tarball:FILE, directory:DIR or git:DIR@COMMIT",
-    )

@@ -52,26 +52,18 @@ def _configured_flags(name: str, level: Level, readable: Readable) -> str | None
     return found[1] if found else None
 
 
-def _manifest_source(name: str, level: Level, readable: Readable) -> str | None:
-    """From the manifest of the build that the running server belongs to.
+def _in_manifest(name: str, level: Level, readable: Readable) -> str | None:
+    """The source or the extension, from the manifest of the build that the running server belongs to.
 
     One build may come from two names of one source (a tag and a branch): then nothing says which was meant.
     """
-    found = _manifest(readable.server)
-    return level.canonical if found and found.source.partition(" (")[0] == level.canonical else None
-
-
-def _manifest_extension(name: str, level: Level, readable: Readable) -> str | None:
-    found = _manifest(readable.server)
-    return level.canonical if found and found.extension.partition(" (")[0] == level.canonical else None
-
-
-def _manifest(server: Server) -> cache.Manifest | None:
-    key_folder = Path(_pg_config(server, "BINDIR")).parent
+    key_folder = Path(_pg_config(readable.server, "BINDIR")).parent
     try:
-        return cache.read_manifest(key_folder, key_folder.name)
+        manifest = cache.read_manifest(key_folder, key_folder.name)
     except BuildError:
         return None
+    found = manifest.extension if name == "build.extension" else manifest.source
+    return level.canonical if found.partition(" (")[0] == level.canonical else None
 
 
 def _pg_config(server: Server, name: str) -> str:
@@ -121,12 +113,12 @@ class BuildRequest(Options):
         default=None,
         stage=Stage.BUILD,
         summary="from which source to build, so that two commits can be compared",
-        read_back=_manifest_source,
+        read_back=_in_manifest,
     )
     extension: Spec | None = option(
         _EXTENSION,
         default=None,
         stage=Stage.BUILD,
         summary="an extension to build and install in addition, so that two commits of it can be compared",
-        read_back=_manifest_extension,
+        read_back=_in_manifest,
     )

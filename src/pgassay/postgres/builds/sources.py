@@ -107,6 +107,8 @@ def _words(error: Exception) -> str:
 
 ETC = Path("/etc/apt")
 _OURS = re.compile(r"debian|ubuntu|postgresql|raspbian|mint", re.IGNORECASE)
+_ARCHIVE = re.compile(r"/debian/?(\s|$)")
+"""Debian's main archive, of which every mirror has all suites."""
 NEWER_SUITES = ("trixie", "forky", "sid")
 """Debian's suites after bookworm, looked at when the machine's own have no such version."""
 _APT_TIMEOUT_S = 900.0
@@ -134,22 +136,17 @@ def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
     found = {}
     for name, text in private_entries(files).items():
         if name.endswith(".sources"):
-            stanzas = [each for each in re.split(r"\n\s*\n", text) if _archive(_field(each, "URIs"))]
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _ARCHIVE.search(_field(each, "URIs"))]
             lines = "\n\n".join(
                 re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER_SUITES)}", each) for each in stanzas
             )
         else:
             parts = (re.match(r"(deb-src(?:\s+\[[^]]*\])?\s+\S+)\s+\S+\s+(.*)$", line) for line in text.splitlines())
-            kept = [(part[1], part[2]) for part in parts if part and _archive(part[1])]
+            kept = [(part[1], part[2]) for part in parts if part and _ARCHIVE.search(part[1])]
             lines = "\n".join(dict.fromkeys(f"{head} {suite} {tail}" for head, tail in kept for suite in NEWER_SUITES))
         if lines:
             found[name] = lines.rstrip("\n") + "\n"
     return found
-
-
-def _archive(uri: str) -> bool:
-    """Debian's main archive, of which every mirror has all suites."""
-    return bool(re.search(r"/debian/?(\s|$)", uri.strip()))
 
 
 def have_sources(files: Mapping[str, str]) -> bool:
@@ -199,9 +196,10 @@ def _look(runner: Runner, options: Sequence[str], package: str, exact: str) -> t
     """The versions of a package that there are, newest first; `exact` of one upstream version only."""
     updated = _run(runner, ["apt-get", *options, "update"])
     listed = _run(runner, ["apt-cache", *options, "showsrc", package])
+    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", listed.stdout))
     return updated, [
         each
-        for each in _versions(listed.stdout)
+        for each in sorted(found, key=lambda text: list(map(int, re.findall(r"\d+", text))), reverse=True)
         if not exact or (each.rpartition("-")[0].rpartition(":")[2] or each) == exact  # without epoch and revision
     ]
 
@@ -233,11 +231,6 @@ def _run(runner: Runner, command: Sequence[str], directory: Path | None = None) 
         )
     except BenchError:
         raise _no_package_source("this machine has no apt-get") from None
-
-
-def _versions(showsrc: str) -> list[str]:
-    found = dict.fromkeys(re.findall(r"(?m)^Version: (\S+)$", showsrc))
-    return sorted(found, key=lambda text: [int(number) for number in re.findall(r"\d+", text)], reverse=True)
 
 
 def _checked(folder: Path, package: str) -> Path:
@@ -422,11 +415,6 @@ class ExtensionSource:
     folder: Path
     sha256: str
     commit: str = ""
-
-    @property
-    def as_recorded(self) -> str:
-        """As the manifest of a build has it: the spec, with the commit's full hash."""
-        return f"{self.spec} ({self.commit})" if self.commit else str(self.spec)
 
 
 def identify_extension(runner: Runner, spec: Spec) -> ExtensionSource:
