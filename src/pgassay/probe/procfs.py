@@ -268,17 +268,14 @@ class ProcessIo(_TreeReader):
     def _values(self) -> Mapping[str, float | None]:
         tables: list[dict[str, int]] = []
         for _ in range(_ATTEMPTS):
-            if self._io(self.pid) is None:
+            if not read_text(self.proc / str(self.pid) / "io"):
                 return dict.fromkeys(_IO_FIELDS)
             pids = [*self._pids()]
-            tables = [*filter(None, map(self._io, pids))]
+            texts = [read_text(self.proc / str(pid) / "io") for pid in pids]
+            tables = [parse_table(text) for text in texts if text]
             if set(pids) <= set(self._pids()):
                 break
         return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
-
-    def _io(self, pid: int) -> dict[str, int] | None:
-        text = read_text(self.proc / str(pid) / "io")
-        return parse_table(text) if text else None
 
 
 SERVER_CPU = ("process_tree.user_us", "process_tree.system_us")
