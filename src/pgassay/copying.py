@@ -35,10 +35,6 @@ class Copied:
     files: int
     shared: int
 
-    @property
-    def by_reference(self) -> bool:
-        return self.shared == self.files
-
 
 def copy_tree(source: Path, target: Path, share: bool) -> Copied:
     """Copy the directory `source` to `target`, which must not exist; raises as `copy_into`, and `target` is partial.
@@ -153,8 +149,12 @@ class _Copying:
                 path = where + entry.name
                 if path in self._skipped:
                     continue
-                if entry.is_symlink():
-                    self._link(source, target, entry.name, path)
+                if entry.is_symlink() and path in self._followed:
+                    self._below(self._followed[path].descriptor, target, entry.name, path)
+                elif entry.is_symlink():
+                    destination = os.readlink(entry.name, dir_fd=source)
+                    _require_inside(destination, self._path / path)
+                    os.symlink(destination, entry.name, dir_fd=target)
                 elif entry.is_dir(follow_symlinks=False):
                     inner = os.open(entry.name, _DIRECTORY, dir_fd=source)
                     try:
@@ -185,14 +185,6 @@ class _Copying:
                 self.directory(inner, made, f"{path}/")
         finally:
             os.close(made)
-
-    def _link(self, source: int, target: int, name: str, path: str) -> None:
-        if path in self._followed:
-            self._below(self._followed[path].descriptor, target, name, path)
-            return
-        destination = os.readlink(name, dir_fd=source)
-        _require_inside(destination, self._path / path)
-        os.symlink(destination, name, dir_fd=target)
 
     def _own(self, descriptor: int, facts: os.stat_result) -> None:
         if self._owner is not None:
