@@ -171,7 +171,7 @@ class CalibrationFindings:
         return Calibration(
             measured_utc=self.run.header.started_utc,
             setting=setting,
-            clusters=len({_cluster(each) for each in trials}),
+            clusters=len({int(each.levels[CLUSTER].typed) for each in trials}),
             blocks=max((each.block for each in trials), default=0),
             runs=max((_run(each) for each in trials), default=0),
             trial_s=round(self.lengths.trial_s, 3),
@@ -251,7 +251,8 @@ class CalibrationFindings:
         for trial in trials:
             if trial.status is Status.VALID:
                 hours = (trial.started_wall_ns - origin) / _HOUR_NS
-                yield Measured(_cluster(trial), trial.block, _run(trial), hours, trial.responses.get(response))
+                cluster = int(trial.levels[CLUSTER].typed)
+                yield Measured(cluster, trial.block, _run(trial), hours, trial.responses.get(response))
 
 
 def _resolved(noise: float | None, trial_s: float, trials: int) -> tuple[Resolved, ...]:
@@ -259,10 +260,6 @@ def _resolved(noise: float | None, trial_s: float, trials: int) -> tuple[Resolve
     return tuple(
         Resolved(minutes, blocks, None if noise is None else resolution(noise, blocks)) for minutes, blocks in fitting
     )
-
-
-def _cluster(trial: TrialRecord) -> int:
-    return int(trial.levels[CLUSTER].typed)
 
 
 def _run(trial: TrialRecord) -> int:

@@ -224,7 +224,11 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
     """Points to draw in the panels of these names: trial, panel, block, second, value (tps), phase."""
     import polars as pl
 
-    chosen = _chosen(trials, names)
+    share = max(1, TRIALS_MAX // max(1, len(names)))
+    numbers: dict[str, list[int]] = {}
+    for each in trials:
+        numbers.setdefault(each.place.name, []).append(each.number)
+    chosen = {number for name in names for number in numbers.get(name, [])[-share:]}
     if not chosen:
         return []
     about = {trial.number: trial for trial in trials if trial.number in chosen}
@@ -264,14 +268,6 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
             for source, second, value in means.select("source", "second", "value").iter_rows()
         ]
     return rows
-
-
-def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
-    share = max(1, TRIALS_MAX // max(1, len(names)))
-    numbers: dict[str, list[int]] = {}
-    for trial in trials:
-        numbers.setdefault(trial.place.name, []).append(trial.number)
-    return {number for name in names for number in numbers.get(name, [])[-share:]}
 
 
 def unread_trial(number: int, reason: str) -> str:

@@ -68,7 +68,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         if others:
             yield Folded("Other responses against the baseline (secondary)", others)
     else:
-        yield from power_cuts.verdict_table(findings)
+        if cut := findings.once(power_cuts.arms):
+            rows = [(power_cuts.called(findings, each), each.verdict.text) for each in cut]
+            yield Table(("", "power cuts"), rows, texts=True, whole=True)
         yield from _curves(findings) if not findings.verdicts and findings.study.covariates else _comparisons(findings)
     yield from decide.blocks(findings)
     yield Sentences(tuple(_regime(findings)), small=True)
