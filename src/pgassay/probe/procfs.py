@@ -599,16 +599,12 @@ class Disks(Probe):
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""
-        found = device_under(target.directory) or _wal_device(target.directory)
-        return None if found else "no block device lies under the data directory or the WAL"
+        return None if self.readers(target) else "no block device lies under the data directory or the WAL"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        data, wal = device_under(target.directory), _wal_device(target.directory)
+        data, inside = device_under(target.directory), target.directory / "pg_wal"
+        wal = device_under(inside) if inside.exists() else None
         found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
         if wal is not None and wal != data:
             found.append(Diskstats(f"{self.name}_wal", wal, target.clock))
         return found
-
-
-def _wal_device(directory: Path) -> Device | None:
-    return device_under(directory / "pg_wal") if (directory / "pg_wal").exists() else None

@@ -241,10 +241,6 @@ class CalibrationFindings:
         found = known if isinstance(known, Mapping) else {}
         return {name: float(found[name]) for name in Resource if isinstance(found.get(name), int | float)}
 
-    def discarded(self) -> Iterator[TrialRecord]:
-        """Trials that are not valid: they count for nothing."""
-        return (trial for trial in self.run.trials if trial.status is not Status.VALID)
-
     def _measured(self, response: str) -> Iterator[Measured]:
         trials = self.run.trials
         origin = trials[0].started_wall_ns if trials else 0
@@ -292,7 +288,7 @@ def render(found: CalibrationFindings) -> str:
 def _lines(found: CalibrationFindings) -> Iterator[str]:
     lengths, noise = found.lengths, found.primary
     yield "Calibration: the same treatment again and again"
-    for trial in found.discarded():
+    for trial in [each for each in found.run.trials if each.status is not Status.VALID]:
         yield f"  left out     trial {trial.number}: " + "; ".join(each.detail for each in trial.reasons)
     if isinstance(noise, str):
         yield f"  noise        not known: {noise}"

@@ -370,6 +370,18 @@ def curves_of(findings: "Findings") -> tuple[Curve, ...]:
     )
 
 
+def _table(curve: Curve, response: Response) -> Table:
+    rows = [
+        (each.covariate, value, *(band if has_band(each, response.scale) else (formatting.UNKNOWN, formatting.UNKNOWN)))
+        for each in curve.points
+        for value, *band in [formatting.quantities((each.value, each.low, each.high), response)]
+    ]
+    name = formatting.place(curve.treatment, curve.condition)
+    note = f"{per_cent(curve.level)} band, for all points together and at every look"
+    title = f"Curve of {name}" if name else "Curve"
+    return Table(("at", response.title, "low", "high"), rows, title, (note,), whole=True)
+
+
 def _describe(findings: "Findings") -> Iterator[Part]:
     found, response = findings.curves, findings.primary
     plain = []
@@ -380,15 +392,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     along = ", ".join(findings.study.covariates)
     yield Brief(f"{response.title} along {along}: {formatting.counted(len(found), 'curve')}")
     for curve in found:
-        rows = [
-            (each.covariate, value, *(band if has_band(each, response.scale) else [formatting.UNKNOWN] * 2))
-            for each in curve.points
-            for value, *band in [formatting.quantities((each.value, each.low, each.high), response)]
-        ]
-        name = formatting.place(curve.treatment, curve.condition)
-        note = f"{per_cent(curve.level)} band, for all points together and at every look"
-        title = f"Curve of {name}" if name else "Curve"
-        yield Table(("at", response.title, "low", "high"), rows, title, (note,), whole=True)
+        yield _table(curve, response)
     if findings.verdicts:  # else the verdict shows it
         yield Figure("curve", lambda: drawing(findings))
 

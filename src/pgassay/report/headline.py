@@ -175,6 +175,10 @@ def _images(findings: "Findings") -> Iterator[str]:
 def case_of(findings: "Findings") -> Case:
     """What the headline of a run that compares is made of."""
     study, discarded, every = findings.study, len(findings.discarded), len(findings.trials)
+    paces = [study.fixed.get(name) for name in ("load.rate", "load.transactions")]
+    held = any(level is not None and level.typed != "none" for level in paces)
+    held |= "load.rate" in {*study.factors, *study.conditions, *study.covariates}
+    changed = any(each.verdict.kind in (Kind.BETTER, Kind.WORSE) for each in findings.verdicts)
     return Case(
         primary=findings.primary,
         baseline=findings.baseline,
@@ -199,7 +203,7 @@ def case_of(findings: "Findings") -> Case:
         interrupted=not findings.finished and holder(findings.run.path) is None,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
-        full_speed=_full_speed(findings),
+        full_speed=findings.primary.name == "tps" and not held and changed,
         checkpoint_s=_checkpoint_s(findings),
         varied=[*study.conditions, *study.covariates],
     )
@@ -210,15 +214,6 @@ def extensible(findings: "Findings") -> bool:
     design = findings.study.design
     hosts = any(trial.host for trial in findings.trials)
     return not hosts and (design.horizon or design.blocks_max) >= FIRST_LOOK
-
-
-def _full_speed(findings: "Findings") -> bool:
-    """Are transactions a second the answer, of a load that no rate holds back, and did a treatment change them?"""
-    study, moved = findings.study, (Kind.BETTER, Kind.WORSE)
-    levels = [study.fixed.get(name) for name in ("load.rate", "load.transactions")]
-    held = any(level is not None and level.typed != "none" for level in levels)
-    held |= "load.rate" in {*study.factors, *study.conditions, *study.covariates}
-    return findings.primary.name == "tps" and not held and any(each.verdict.kind in moved for each in findings.verdicts)
 
 
 def _checkpoint_s(findings: "Findings") -> float | None:

@@ -36,7 +36,6 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
-    Block,
     Brief,
     Folded,
     Part,
@@ -45,8 +44,6 @@ from pgassay.report.section import (
     Surface,
     Table,
     Values,
-    VerdictRow,
-    Verdicts,
 )
 from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
@@ -232,16 +229,6 @@ def question(findings: "Findings") -> str:
     """What the verdicts answer, and which treatment the answer calls the baseline."""
     many = "," in findings.baseline
     return f"{_QUESTION}{f'; the baseline is {findings.baseline}' if many else ''}"
-
-
-def verdict_blocks(findings: "Findings") -> Iterator[Block]:
-    """The verdict on each arm that was cut, the baseline among them."""
-    yield Sentences((question(findings),))
-    rows = []
-    for each in findings.once(arms):
-        kind, said, blocks = each.verdict.kind, each.verdict.text, formatting.counted(each.blocks, "block")
-        rows.append(VerdictRow(each.name, "", kind, said, blocks))
-    yield Verdicts(rows)
 
 
 def headline(findings: "Findings") -> Headline | None:

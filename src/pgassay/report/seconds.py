@@ -194,9 +194,12 @@ def drawing(findings: "Findings") -> Drawing | None:
     dips = "Dips that recur are checkpoints."
     if any(row["slices"] for row in rows):
         dips = "Where servers took turns, a point is a slice: between two of them the other servers had their turns."
+    counts = Counter(phase for _, phase in {(row["trial"], str(row["phase"])) for row in rows})
+    left_out = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
+    marked = f"Dashed, not counted: {' and '.join(left_out)}. " if left_out else ""
     return Drawing(
         "Transactions per second, second by second",
-        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}{dips}",
+        f"Every trial is a line; grey: the warm-up, kept and marked. {marked}{dips}",
         chart.resolve_scale(y="independent") if len(shown) > 1 and charts.apart(rows, "panel") else chart,
     )
 
@@ -210,14 +213,6 @@ def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         name = f"trial {row['trial']}: {str(row['phase']).removesuffix(' trial')}"
         found.append({**{each: row[each] for each in ("panel", "second", "value")}, "kind": "note", "name": name})
     return found
-
-
-def _marked(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence on the lines that do not count; empty where all do."""
-    trials = {(int(row["trial"]), str(row["phase"])) for row in rows}
-    counts = Counter(phase for _, phase in trials)
-    named = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
-    return f"Dashed, not counted: {' and '.join(named)}. " if named else ""
 
 
 def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str]) -> list[dict[str, Any]]:

@@ -40,12 +40,8 @@ def kept(folder: Path) -> str:
     import vl_convert  # large: only where it is asked
 
     text = vl_convert.javascript_bundle(_SNIPPET)
-    with suppress(OSError):  # by one rename: another report may read it meanwhile
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with scratch.place("script of figures", path.with_name(f".vega-{os.getpid()}")) as fresh:
-            fresh.touch(mode=0o600)
-            fresh.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
-            fresh.replace(path)
+    with suppress(OSError):
+        _keep(path, text)
     return text
 
 
@@ -67,6 +63,15 @@ def drawable(part: Any, name: str = "") -> Any:
     if isinstance(part, Mapping):
         return {drawable(key): drawable(each, key) for key, each in part.items()}
     return [drawable(each, name) for each in part] if isinstance(part, list | tuple) else part
+
+
+def _keep(path: Path, text: str) -> None:
+    """By one rename: another report may read it meanwhile."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with scratch.place("script of figures", path.with_name(f".vega-{os.getpid()}")) as fresh:
+        fresh.touch(mode=0o600)
+        fresh.write_text(f"{_digest(text)}\n{text}", encoding="utf-8")
+        fresh.replace(path)
 
 
 def _digest(text: str) -> str:
