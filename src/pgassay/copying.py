@@ -34,10 +34,6 @@ class Copied:
     files: int
     shared: int
 
-    @property
-    def by_reference(self) -> bool:
-        return self.shared == self.files
-
 
 def copy_tree(source: Path, target: Path, share: bool) -> Copied:
     """Copy the directory `source` to `target`, which must not exist; raises as `copy_into`, and `target` is partial.

@@ -43,12 +43,19 @@ class HardwareCounter:
 
     def require(self) -> None:
         """Count a loop twice: a counter that says something else each time, or less than its turns, counts nothing."""
+        counts = []
         try:
-            first, second = self._of_a_loop(), self._of_a_loop()
+            for _repetition in range(2):
+                with self._opened(0, 0) as event:
+                    before = _read(event)
+                    for _ in range(_LOOPS):
+                        pass
+                    counts.append(_read(event) - before)
         except OSError as error:
             raise UsageError(f"the processor's counters cannot be used: {_why(error)}", _OTHERWISE) from error
         except BenchError as error:
             raise UsageError(error.message, _OTHERWISE) from error
+        first, second = counts
         if not _LOOPS <= first <= (1 + _ALIKE) * second <= (1 + _ALIKE) ** 2 * first:
             said = f"{first:,} and {second:,} instructions in a loop of {_LOOPS:,}"
             raise UsageError(f"the processor's counters cannot be used: they count {said}", _OTHERWISE)
@@ -69,13 +76,6 @@ class HardwareCounter:
             return (Executed(BACKEND, float(count), {}, {}),) if count else ()
 
         return executed
-
-    def _of_a_loop(self) -> int:
-        with self._opened(0, 0) as event:
-            before = _read(event)
-            for _ in range(_LOOPS):
-                pass
-            return _read(event) - before
 
     def _opened(self, pid: int, flags: int) -> io.FileIO:
         """Raises `OSError`."""

@@ -273,7 +273,7 @@ def compare(values: Mapping[str, Sequence[float | None]], baseline: str, *, leve
     ]
     blocks = max(map(len, values.values()))
     return comparing.compare(
-        observations, _response(None), baseline, blocks_max=max(1, blocks), looks="once", level=level, primary=True
+        observations, _RESPONSE, baseline, blocks_max=max(1, blocks), looks="once", level=level, primary=True
     )
 
 
@@ -286,8 +286,8 @@ def verdict(effect: Effect, *, resolution: str | float = 0.02, better: str | Non
     if better not in (None, "higher", "lower"):
         raise UsageError(f'better is "higher", "lower" or None, not {better!r}')
     smallest = share("resolution", resolution if isinstance(resolution, str) else f"{resolution!r}")
-    return verdicts.verdict(effect, _response(better), resolution=smallest, blocks_max=effect.blocks)
+    response = replace(_RESPONSE, better=Better(better)) if better else _RESPONSE
+    return verdicts.verdict(effect, response, resolution=smallest, blocks_max=effect.blocks)
 
 
-def _response(better: str | None) -> Response:
-    return Response("value", "value", "", Better(better) if better else Better.NEITHER, Scale.RATIO)
+_RESPONSE = Response("value", "value", "", Better.NEITHER, Scale.RATIO)

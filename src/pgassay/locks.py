@@ -43,23 +43,12 @@ class FileLock:
             self._descriptor = None
 
 
-class LockedList:
+class LockedList(FileLock):
     """A list to which one process at a time adds; its directory is made when something is written first."""
 
     def __init__(self, path: Path, lock: Path) -> None:
+        super().__init__(lock)
         self.path = path
-        self._lock = FileLock(lock)
-
-    @property
-    def held(self) -> bool:
-        return self._lock.held
-
-    def take(self) -> bool:
-        """Lock it for this process; False while another one has it. Taking it twice is harmless."""
-        return self._lock.take()
-
-    def release(self) -> None:
-        self._lock.release()
 
     def append(self, line: Mapping[str, Any], head: Mapping[str, Any] | None = None) -> None:
         """Add one line, to a new list after its `head`; on disk, with the file's name, when this returns."""

@@ -126,18 +126,12 @@ def _installed(path: tuple[str, ...]) -> tuple[Plugin, ...]:
     for group in Group:
         for point in entry_points(group=group):
             plugins.setdefault((group, point.name), []).append(point)
-    return tuple(
-        Plugin(group, name, point.value, _package(point), _version(point), tuple(map(_package, others)))
-        for (group, name), (point, *others) in sorted(plugins.items())
-    )
-
-
-def _package(point: EntryPoint) -> str:
-    return point.dist.name if point.dist else "unknown"
-
-
-def _version(point: EntryPoint) -> str:
-    return point.dist.version if point.dist else "unknown"
+    found = []
+    for (group, name), points in sorted(plugins.items()):
+        package, *others = (each.dist.name if each.dist else "unknown" for each in points)
+        version = points[0].dist.version if points[0].dist else "unknown"
+        found.append(Plugin(group, name, points[0].value, package, version, tuple(others)))
+    return tuple(found)
 
 
 def install_command(extra: str) -> str:

@@ -125,12 +125,15 @@ def _unheld() -> Iterator[list[tuple[Path, Left]]]:
                 for name in directory.names():
                     descriptor = os.open(notes / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
                     stack.callback(os.close, descriptor)
-                    if name == _LOCK or not _take(descriptor):
+                    if name == _LOCK:
                         continue
                     try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
                         said = untrusted.json(directory.read(name))
                         here = said["host"] == _host()
                         each = Left(Path(said["path"]), str(said["kind"]), int(said["pid"]))
+                    except BlockingIOError:
+                        continue
                     except (ValueError, KeyError, TypeError):
                         directory.unlink(name)
                         continue
@@ -142,14 +145,6 @@ def _forget(note: Path, path: Path) -> None:
     """What could not be removed stays noted: doctor names it, and removes it when it can be."""
     if not os.path.lexists(path):
         note.unlink(missing_ok=True)
-
-
-def _take(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _host() -> str:

@@ -19,11 +19,11 @@ from pgassay.report.charts import (
     domain_of,
     layered,
     legend_of,
+    panels,
     shape,
     short_labels,
     specified,
     wrapped,
-    wrapping,
 )
 from pgassay.report.findings import Findings
 from pgassay.report.vega import PALETTE
@@ -77,10 +77,9 @@ def test_long_titles_go_on_in_another_line() -> None:
     assert isinstance(lines, list)
     assert " ".join(lines) == text
     assert wrapped("tps", 220) == "tps"
-    assert wrapping(["short"]) is None
+    assert "labelExpr" not in panels("panel", ["short"]).to_dict()["header"]
     long = ", ".join(f"load.option_{number}=a_long_level" for number in range(6))
-    expression = wrapping([long]) or ""
-    assert json.dumps(long) in expression
+    assert json.dumps(long) in panels("panel", ["short", long]).to_dict()["header"]["labelExpr"]
 
 
 def test_more_treatments_than_colours_differ_in_shape() -> None:

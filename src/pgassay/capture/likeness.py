@@ -37,8 +37,14 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
     def by_call(name: str, counter: str, unit: str = "", *, counts: bool = True) -> Part:
         return _amount(name, _a_call(source, source, counter), _a_call(source, here, counter), unit, counts=counts)
 
+    shares, name = _shares(source, "exec_ms"), "time that is played"
+    if not shares:
+        shares, name = _shares(source, "calls"), "calls that are played"
+    keys = {_key(each) for each in here.statements if each.calls}
+    played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
+    whole = None if played is None else 1.0
     parts = [
-        _played(source, here),
+        Part(name, whole, played, "share", played, counts=False, caps=True),
         common("calls by statement", _shares(source, "calls"), _shares(here, "calls")),
         common("time by statement", _shares(source, "exec_ms"), _shares(here, "exec_ms")),
         by_call("rows a call", "rows"),
@@ -60,15 +66,6 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
                 rates.append(None if found is None or not load.window_s else found / load.window_s * times)
             parts.append(_amount(name, rates[0], rates[1], unit, counts=not unit))
     return Likeness(tuple(parts), _by_statement(source, here), ENOUGH)
-
-
-def _played(source: Load, here: Load) -> Part:
-    """The share of the source's time, of its calls without times, in statements that were played at all."""
-    shares = _shares(source, "exec_ms") or _shares(source, "calls")
-    keys = {_key(each) for each in here.statements if each.calls}
-    played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
-    name = "time that is played" if _shares(source, "exec_ms") else "calls that are played"
-    return Part(name, None if played is None else 1.0, played, "share", played, counts=False, caps=True)
 
 
 def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:

@@ -324,6 +324,8 @@ def load_of(found: Summary) -> Load:
             "log_min_duration_statement = 0 logs every call with its values and duration; or create pg_stat_statements,"
             " which counts the calls, and capture with the same log, which then gives the values",
         )
+    from pgassay._core import normalize_statement
+
     ids = [identifier(each.text) for each in found.statements]
     statements = [
         Statement(query_id, each.text, each.calls, each.exec_ms, 0, parameters=_shown(each), logged_calls=each.calls)
@@ -331,7 +333,7 @@ def load_of(found: Summary) -> Load:
         if each.calls
     ]
     owners = [
-        _Owner(query_id, tuple(range(1, 1 + _places(each.text)))) if is_query(each.text) else None
+        _Owner(query_id, tuple(range(1, 1 + len(normalize_statement(each.text)[1])))) if is_query(each.text) else None
         for query_id, each in zip(ids, found.statements, strict=True)
     ]
     ordered = sorted(statements, key=lambda each: (-each.exec_ms, -each.calls, each.query_id))
@@ -371,12 +373,6 @@ def _shown(seen: LoggedStatement) -> tuple[Values, ...]:
     if private_name(seen.text):
         return ()
     return tuple(values for values in seen.parameters if not any(secret_in(value) for value in values if value))
-
-
-def _places(text: str) -> int:
-    from pgassay._core import normalize_statement
-
-    return len(normalize_statement(text)[1])
 
 
 def _logged(found: Summary, owners: Sequence[_Owner | None]) -> Logged:

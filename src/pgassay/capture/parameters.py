@@ -202,8 +202,10 @@ def parse(
     if len(trees) != 1:
         return Parsed(text, refused="it is not one statement")
     tree: Any = trees[0].stmt
-    if type(tree).__name__ not in _PLAYED:
-        return Parsed(text, refused=f"a {_kind(tree)} is not played")
+    kind = type(tree).__name__
+    if kind not in _PLAYED:
+        words = "".join(f" {c.lower()}" if c.isupper() else c for c in kind.removesuffix("Stmt")).strip()
+        return Parsed(text, refused=f"a {words} is not played")
     reader = _Reader(tables, search_paths, functions)
     reader.read(tree)
     called = [name for name in reader.functions if name in refused_functions]
@@ -217,7 +219,6 @@ def parse(
     elif called:
         refused = f"it calls {', '.join(dict.fromkeys(called))}, which may do more than it shows"
     uses = {number: reader.uses.get(number, Use(Role.UNKNOWN, reason=_NOWHERE)) for _, _, number in places}
-    kind = type(tree).__name__
     return Parsed(
         plain,
         places,
@@ -236,11 +237,6 @@ def parse(
 
 
 _NOWHERE = "it is compared with no column"
-
-
-def _kind(tree: Any) -> str:
-    name = type(tree).__name__.removesuffix("Stmt")
-    return "".join(f" {c.lower()}" if c.isupper() else c for c in name).strip()
 
 
 _FIELDS = ("YEAR_P", "MONTH_P", "DAY_P", "HOUR_P", "MINUTE_P", "SECOND_P")
@@ -294,8 +290,16 @@ class _Reader:
         nodes = list(_walk(tree))
         ours = {node.ctename for node in nodes if _is(node, "CommonTableExpr")}
         for node in nodes:
-            if _is(node, "RangeVar") and node.relname not in ours:
-                self._relation(node)
+            if not _is(node, "RangeVar") or node.relname in ours:
+                continue
+            tables = self._named(node)
+            if len(tables) > 1:
+                which = " or ".join(f"{each.schema}.{each.name}" for each in tables)
+                self.ambiguous.append(f"{node.relname} is {which}")
+            if tables:
+                self._relations[node.alias.aliasname if node.alias else node.relname] = self._columns(tables[0])
+            elif node.schemaname not in ("pg_catalog", "information_schema") and not node.relname.startswith("pg_"):
+                self.strangers.append(node.relname)
         self._derived(nodes)
         for node in nodes:
             kind = type(node).__name__
@@ -309,17 +313,6 @@ class _Reader:
     def _note(self, number: int | None, use: Use) -> None:
         if number is not None:
             self.uses.setdefault(number, use)
-
-    def _relation(self, node: Any) -> None:
-        named = self._named(node)
-        if len(named) > 1:
-            self.ambiguous.append(f"{node.relname} is {' or '.join(f'{each.schema}.{each.name}' for each in named)}")
-        table = next(iter(named), None)
-        if table is None:
-            if node.schemaname not in ("pg_catalog", "information_schema") and not node.relname.startswith("pg_"):
-                self.strangers.append(node.relname)
-            return
-        self._relations[node.alias.aliasname if node.alias else node.relname] = self._columns(table)
 
     def _derived(self, nodes: Sequence[Any]) -> None:
         """What a query names itself: WITH and subqueries, inner ones first."""
@@ -406,22 +399,18 @@ class _Reader:
             for each in node.rexpr:
                 self._compared(_ROLES.get(node.name[-1].sval, Role.EQUAL), node.lexpr, each)
         elif kind in ("OP_ANY", "OP_ALL"):
-            self._any(node)
+            operator = node.name[-1].sval
+            if operator == "=" and _is(node.rexpr, "A_ArrayExpr"):
+                for each in node.rexpr.elements or ():
+                    self._compared(Role.EQUAL, node.lexpr, each)
+            elif operator in ("=", "<>") and (values := self._column(node.lexpr)) is not None:
+                self._note(_parameter(node.rexpr), Use(Role.ARRAY, *values))
+            elif (array := self._column(node.rexpr)) is not None:
+                self._note(_parameter(node.lexpr), Use(Role.PART, *array, made="element"))
         elif kind in ("OP", "DISTINCT", "NOT_DISTINCT", "NULLIF"):
             self._operation(node, node.name[-1].sval)
         elif kind in _PATTERNS:
             self._pattern(node.lexpr, node.rexpr, "{}%")
-
-    def _any(self, node: Any) -> None:
-        if _is(node.rexpr, "A_ArrayExpr") and node.name[-1].sval == "=":
-            for each in node.rexpr.elements or ():
-                self._compared(Role.EQUAL, node.lexpr, each)
-            return
-        values, array = self._column(node.lexpr), self._column(node.rexpr)
-        if values is not None and node.name[-1].sval in ("=", "<>"):
-            self._note(_parameter(node.rexpr), Use(Role.ARRAY, *values))
-        elif array is not None:
-            self._note(_parameter(node.lexpr), Use(Role.PART, *array, made="element"))
 
     def _pattern(self, matched: Any, pattern: Any, form: str) -> None:
         """A pattern may be put together: `$1 || $2 || $3` are `%`, a part of the column's value and `%`."""
@@ -445,7 +434,12 @@ class _Reader:
         elif operator in _CONTAINED:
             self._containment(one, other, operator)
         elif operator == "@@":
-            self._searched(one, other)
+            # `document @@ to_tsquery($1)`: a word of the column, or of the table's texts where that is a tsvector.
+            documents = (self._column(each) for each in _walk(one) if _is(each, "ColumnRef"))
+            asked = [each for each in _walk(other) if _is(each, "FuncCall") and each.funcname[-1].sval in _QUERIES]
+            if (found := next(filter(None, documents), None)) is not None:
+                for word in [each.args[-1] for each in asked] or [other]:
+                    self._note(_parameter(word), Use(Role.WORD, *found))
         elif operator in _EXTRACTED:
             if (member := self._member(node)) is not None:
                 (table, column), path = member
@@ -493,14 +487,6 @@ class _Reader:
         found = self._column(node) if path else None
         return None if found is None else (found, tuple(path))
 
-    def _searched(self, document: Any, query: Any) -> None:
-        """`document @@ to_tsquery($1)`: a word of the column, or of the table's texts where that is a tsvector."""
-        found = next(filter(None, (self._column(each) for each in _walk(document) if _is(each, "ColumnRef"))), None)
-        asked = [each for each in _walk(query) if _is(each, "FuncCall") and each.funcname[-1].sval in _QUERIES]
-        if found is not None:
-            for word in [each.args[-1] for each in asked] or [query]:
-                self._note(_parameter(word), Use(Role.WORD, *found))
-
     def _compared(self, role: Role, other: Any, value: Any) -> None:
         number, found = _parameter(value), self._column(other)
         if number is None:
@@ -515,18 +501,14 @@ class _Reader:
             self._note(number, Use(Role.MEMBER, table, column, path=path))
         elif _parameter(other) is not None:
             self._note(number, Use(Role.CONSTANT, text=neutral_value(_cast(value) or _cast(other) or "text")))
-        else:
-            self._aged(role, other, number)
-
-    def _aged(self, role: Role, other: Any, number: int) -> None:
-        """`now() - placed_at < $1` and `age(placed_at) < $1` are `placed_at > now() - $1`."""
-        aged = None
-        if _is(other, "A_Expr") and other.name[-1].sval == "-" and _is_clock(other.lexpr):
-            aged = self._column(other.rexpr)
-        elif _is(other, "FuncCall") and other.funcname[-1].sval == "age":
-            aged = self._column(other.args[-1])
-        if aged is not None:
-            self._note(number, Use(_MIRRORED.get(role, role), *aged, made=_BACK))
+        else:  # `now() - placed_at < $1` and `age(placed_at) < $1` are `placed_at > now() - $1`
+            aged = None
+            if _is(other, "A_Expr") and other.name[-1].sval == "-" and _is_clock(other.lexpr):
+                aged = self._column(other.rexpr)
+            elif _is(other, "FuncCall") and other.funcname[-1].sval == "age":
+                aged = self._column(other.args[-1])
+            if aged is not None:
+                self._note(number, Use(_MIRRORED.get(role, role), *aged, made=_BACK))
 
     def _computed(self, role: Role, found: Found, value: Any) -> None:
         """One of the parameters of an expression carries the column's value, and the others change nothing."""

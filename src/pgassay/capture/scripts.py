@@ -391,8 +391,12 @@ def prepared(
         raise CannotDrawError("its text is not part of the capture")
     if not is_query(statement.text):
         raise CannotDrawError("a utility statement is not played")
+    # Not called are volatile functions whose language reaches out of the database, and all where an extension might.
+    reaching = capture.source.extensions.keys() & _REACHING
+    called = set() if reaching else {each.name for each in capture.functions if each.trusted}
+    refused = [name for name in capture.volatile_functions if name not in called]
     known: tuple[Table | View, ...] = (*capture.tables, *capture.views)
-    parsed = parse(statement.text, known, _refused(capture), capture.source.search_paths, capture.functions)
+    parsed = parse(statement.text, known, refused, capture.source.search_paths, capture.functions)
     if parsed.refused:
         raise CannotDrawError(parsed.refused)
     if STRIPPED in parsed.text:
@@ -401,14 +405,6 @@ def prepared(
         raise CannotDrawError("it holds a colon that pgbench would take for a variable")
     observed = _observed(statement, parsed, prefix)
     return parsed, observed or _Drawing(statement, parsed, prefix, random).draw()
-
-
-def _refused(capture: Capture) -> list[str]:
-    """Functions that are not called: volatile ones whose language reaches out of the database, and all volatile ones
-    where they might reach out by an extension."""
-    reaching = capture.source.extensions.keys() & _REACHING
-    played = set() if reaching else {each.name for each in capture.functions if each.trusted}
-    return [name for name in capture.volatile_functions if name not in played]
 
 
 _REACHING = frozenset(("dblink", "http", "pg_net", "plsh", "aws_lambda", "aws_s3", "pg_cron", "pgsql_http"))
@@ -891,13 +887,6 @@ class ScriptedLoad:
             f"{self.application_share if self.played else 0:.1%} of the source's {what} can be played, so the answer"
             f" would be about another load; not played, {'; '.join(missing) or 'the capture has no statements'}"
         )
-
-    @property
-    def call_share(self) -> float:
-        """The share of all calls that are played within transactions."""
-        calls = [(each.weight * len(each.statements), each.transaction) for each in self.played]
-        whole = sum(count for count, _ in calls)
-        return sum(count for count, within in calls if within) / whole if whole else 0.0
 
     def without(self, failed: Mapping[str, str], load: Load) -> "ScriptedLoad":
         """The same without scripts that failed, by name with the reason: a transaction's calls go to its statements."""

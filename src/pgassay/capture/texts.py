@@ -98,7 +98,10 @@ def _played(load: ScriptedLoad) -> Iterator[str]:
     yield f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's {what}"
     within = [each for each in load.played if each.transaction]
     if within:
-        yield f"  {load.call_share:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
+        calls, inside = (
+            sum(each.weight * len(each.statements) for each in scripts) for scripts in (load.played, within)
+        )
+        yield f"  {inside / calls:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
     for kind, reason in load.taken_apart[:_SHOWN]:
         ended = kind.commits + kind.rollbacks
         yield f"  taken apart: a transaction of {len(kind.statements)} statements, {ended} in the log: {reason}"

@@ -124,7 +124,7 @@ class DirectoryDrive:
                 remove_tree(path)
             raise
         snapshots.used(self._store, key)
-        self._all_shared = self._all_shared and copied.by_reference
+        self._all_shared = self._all_shared and copied.shared == copied.files
         return path
 
     def forget_snapshot(self, key: str) -> None:

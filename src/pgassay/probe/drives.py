@@ -7,6 +7,7 @@ within 20 % of their mean).
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar
 
 from pgassay.interfaces.drive_counters import DATA, GAUGES, SMART, SMART_WAL, UNITS, WAL, DriveCounters
@@ -95,31 +96,25 @@ def stands_still(counters: Differences, source: str) -> bool:
     return source in KERNEL and (sent_alone or host_stands_still(counters, source))
 
 
-def _present(counters: Differences) -> tuple[str, ...]:
-    """The drives that are there, also those that tell nothing: all that these count is None."""
-    return tuple(source for source in _SOURCES if counters.get(f"{source}.{_HOST}", _ABSENT) is not _ABSENT)
+def _together(name: str, still: Callable[[Differences, str], bool], counters: Differences) -> float | None:
+    """Bytes of all drives together; None where one of them does not tell, or stands still.
 
-
-def _sent(counters: Differences) -> float | None:
-    """Host bytes of all drives together; None where one of them does not tell, or stands still."""
-    present = _present(counters)
-    if not present or any(host_stands_still(counters, source) for source in present):
+    A drive that tells nothing is there, too: all that it counts is None.
+    """
+    present = [source for source in _SOURCES if counters.get(f"{source}.{_HOST}", _ABSENT) is not _ABSENT]
+    if not present or any(still(counters, source) for source in present):
         return None
-    return total(counters, [f"{source}.{_HOST}" for source in present])
+    return total(counters, [f"{source}.{name}" for source in present])
+
+
+_sent = partial(_together, _HOST, host_stands_still)
+_programmed = partial(_together, _NAND, stands_still)
 
 
 def _drive_writes(counters: Differences) -> float | None:
     """Of the drives that tell host writes and capacity; None where one of them stands still."""
     still = any(host_stands_still(counters, source) for source in _SOURCES)
     return None if still else _ratio(_HOST, "capacity_bytes")(counters)
-
-
-def _programmed(counters: Differences) -> float | None:
-    """NAND bytes of all drives together; None where one of them does not tell, or stands still."""
-    present = _present(counters)
-    if not present or any(stands_still(counters, source) for source in present):
-        return None
-    return total(counters, [f"{source}.{_NAND}" for source in present])
 
 
 def _amplification(*sources: str) -> Callable[[Differences], float | None]:

@@ -268,17 +268,14 @@ class ProcessIo(_TreeReader):
     def _values(self) -> Mapping[str, float | None]:
         tables: list[dict[str, int]] = []
         for _ in range(_ATTEMPTS):
-            if self._io(self.pid) is None:
+            if not read_text(self.proc / str(self.pid) / "io"):
                 return dict.fromkeys(_IO_FIELDS)
             pids = [*self._pids()]
-            tables = [*filter(None, map(self._io, pids))]
+            texts = [read_text(self.proc / str(pid) / "io") for pid in pids]
+            tables = [parse_table(text) for text in texts if text]
             if set(pids) <= set(self._pids()):
                 break
         return {name: float(sum(table.get(field, 0) for table in tables)) for name, (field, _) in _IO_FIELDS.items()}
-
-    def _io(self, pid: int) -> dict[str, int] | None:
-        text = read_text(self.proc / str(pid) / "io")
-        return parse_table(text) if text else None
 
 
 SERVER_CPU = ("process_tree.user_us", "process_tree.system_us")
@@ -602,16 +599,12 @@ class Disks(Probe):
 
     def unavailable(self, target: Target) -> str | None:
         """Memory, layered and network file systems have no device of this machine."""
-        found = device_under(target.directory) or _wal_device(target.directory)
-        return None if found else "no block device lies under the data directory or the WAL"
+        return None if self.readers(target) else "no block device lies under the data directory or the WAL"
 
     def readers(self, target: Target) -> Sequence[Reader]:
-        data, wal = device_under(target.directory), _wal_device(target.directory)
+        data, inside = device_under(target.directory), target.directory / "pg_wal"
+        wal = device_under(inside) if inside.exists() else None
         found: list[Reader] = [Diskstats(self.name, data, target.clock)] if data is not None else []
         if wal is not None and wal != data:
             found.append(Diskstats(f"{self.name}_wal", wal, target.clock))
         return found
-
-
-def _wal_device(directory: Path) -> Device | None:
-    return device_under(directory / "pg_wal") if (directory / "pg_wal").exists() else None

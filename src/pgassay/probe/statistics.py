@@ -176,18 +176,13 @@ class Statistics:
                 break
             self._clock.sleep(_PAUSE_S)
         if self._other_session is not None:
-            try:
-                self._hand_in(self._other_session)
-            except QueryError:
-                return  # The server is gone; what it counted is too.
-
-    def _hand_in(self, ask: Callable[[str], object]) -> None:
-        if self._version >= versions.FLUSH_ON_REQUEST:
-            ask("SELECT pg_stat_force_next_flush()")
-        else:  # A backend hands in at the end of a statement, but not twice in half a second.
-            self._clock.sleep(COLLECTOR_DELAY_S)
-            ask("SELECT 1")
-            self._clock.sleep(COLLECTOR_DELAY_S)
+            with contextlib.suppress(QueryError):  # The server is gone; what it counted is too.
+                if self._version >= versions.FLUSH_ON_REQUEST:
+                    self._other_session("SELECT pg_stat_force_next_flush()")
+                else:  # A backend hands in at the end of a statement, but not twice in half a second.
+                    self._clock.sleep(COLLECTOR_DELAY_S)
+                    self._other_session("SELECT 1")
+                    self._clock.sleep(COLLECTOR_DELAY_S)
 
     def read(self) -> tuple[Reading, ...]:
         """One reading a view; both times are those of the moment after the server answered."""

@@ -145,10 +145,6 @@ class Known:
     calibrations: tuple[Calibration, ...] = ()
     format: int = field(default=FORMAT)
 
-    def with_one(self, new: Calibration) -> "Known":
-        kept = tuple(each for each in self.calibrations if each.setting != new.setting)
-        return Known((*kept, new))
-
 
 def nearest(calibrations: Iterable[Calibration], setting: Setting) -> Calibration | None:
     """The one of this place and this load, or of the load that differs least; None for other places or scripts.
@@ -189,7 +185,8 @@ def read(disk: Disk, path: Path) -> Known:
 
 def remember(disk: Disk, path: Path, new: Calibration) -> None:
     with as_record_error(path, "keep the calibration"):
-        keep_file(disk, path, formats.encode(read(disk, path).with_one(new)), private=True)
+        kept = [each for each in read(disk, path).calibrations if each.setting != new.setting]
+        keep_file(disk, path, formats.encode(Known((*kept, new))), private=True)
 
 
 def read_beside_run(disk: Disk, run: Path) -> Calibration | None:

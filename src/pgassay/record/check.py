@@ -132,7 +132,16 @@ def _trials(run: Run) -> Iterator[Finding]:
             yield from (_error(where, what) for what in trials.mismatches(run.disk, run.path, number))
             line = journalled.get(number)
             if line is None:
-                yield _unjournalled(run, number)
+                # A crash may come between a trial and its line, but that it begins is journalled before anything of it.
+                began = any(
+                    entry.kind == Kind.TRIAL_STARTED and entry.data.get("number") == number for entry in run.journal
+                )
+                if began:
+                    yield _note(where, "is committed but not journalled; resuming adopts it")
+                else:
+                    yield _error(
+                        where, "is committed, but the journal does not say that it began: lines of it are lost"
+                    )
             elif any(line.get(name) != digest for name, digest in trials.hashes(run.disk, run.path, number).items()):
                 yield _error(where, "has another hash than the journal says")
             data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
@@ -143,13 +152,6 @@ def _trials(run: Run) -> Iterator[Finding]:
     for each in state_changes(read):
         said = f"{each.source} started from another state than before trial {each.before}: it was made again in between"
         yield _note(f"trial {each.trial}", said)
-
-
-def _unjournalled(run: Run, number: int) -> Finding:
-    """A crash may come between a trial and its line; that it begins is journalled before there is anything of it."""
-    if any(entry.kind == Kind.TRIAL_STARTED and entry.data.get("number") == number for entry in run.journal):
-        return _note(f"trial {number}", "is committed but not journalled; resuming adopts it")
-    return _error(f"trial {number}", "is committed, but the journal does not say that it began: lines of it are lost")
 
 
 def _record(record: TrialRecord, number: int, seen: dict[tuple[object, ...], int]) -> Iterator[Finding]:

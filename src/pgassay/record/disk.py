@@ -162,7 +162,12 @@ class RealDisk:
         return path
 
     def lock(self, path: Path, owner: str) -> Lock:
-        _require_no_stranger(path.parent)
+        found = path.parent.stat().st_uid
+        if os.geteuid() == 0 and found not in accounts_of_ours():  # who could put links into what root is to write
+            raise UntrustedError(
+                f'"{path.parent}" belongs to user {found}: root only writes into records of its own',
+                f'go on with it as that user, or with a copy: cp -r "{path.parent}" COPY',
+            )
         # flock(2): the kernel releases it when the process ends, and a stale lock is just a file.
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
@@ -175,16 +180,6 @@ class RealDisk:
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{owner}\n".encode(), 0)
         return _FileLock(descriptor, former)
-
-
-def _require_no_stranger(directory: Path) -> None:
-    """Raise `UntrustedError` where another account could put links into a directory in which root is to write."""
-    found = directory.stat().st_uid
-    if os.geteuid() == 0 and found not in accounts_of_ours():
-        raise UntrustedError(
-            f'"{directory}" belongs to user {found}: root only writes into records of its own',
-            f'go on with it as that user, or with a copy: cp -r "{directory}" COPY',
-        )
 
 
 class _FileLock:

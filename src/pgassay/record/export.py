@@ -81,13 +81,11 @@ def _plain(trial: TrialRecord, responses: list[str]) -> dict[str, Any]:
             name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
             for name, level in trial.levels.items()
         },
-        "responses": {name: _finite(trial.responses.get(name)) for name in responses},
+        "responses": {  # JSON has no form for what is not a number
+            name: value if (value := trial.responses.get(name)) is not None and math.isfinite(value) else None
+            for name in responses
+        },
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has no form for what is not a number."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _utc(wall_ns: int) -> str | None:

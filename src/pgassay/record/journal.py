@@ -128,7 +128,9 @@ def parse(data: bytes, run: Path) -> Parsed:
         except ValueError as failure:
             raise damaged(run, f"line {len(entries) + 1} of {FILE}: {failure}") from failure
         if entry is None:
-            if end in (0, len(data)) and not _continues(data[start:]):
+            # More than a last line's worth: then a newline was lost, and with it a line that had been fsynced.
+            more = data[start:].partition(_CHECKSUM)[2][len('00000000"}') :].strip(b"\n\0")
+            if end in (0, len(data)) and not more:
                 break
             raise damaged(run, f"line {len(entries) + 1} of {FILE} does not match its checksum")
         if entry.seq != len(entries) + 1:
@@ -149,13 +151,6 @@ def _entry(line: bytes) -> Entry | None:
     if entry.kind in _DATA:
         msgspec.convert(entry.data, _DATA[entry.kind])
     return entry
-
-
-def _continues(torn: bytes) -> bool:
-    """Is there more than one line's worth? Then a newline was lost, and with it a line that had been fsynced."""
-    place = torn.find(_CHECKSUM)
-    rest = torn[place + len(_CHECKSUM) + len('00000000"}') :] if place >= 0 else b""
-    return rest.strip(b"\n\0") != b""
 
 
 def committed_in(entries: tuple[Entry, ...], run: Path) -> dict[int, str]:

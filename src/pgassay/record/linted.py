@@ -32,7 +32,14 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
     trials = results_of(run)
     if numbered and not ordered:
         trials = sorted(trials, key=lambda trial: trial.block)
-    courses = _courses(run) if imported else {}
+    courses: dict[int, list[tuple[float, float | None]]] = {}
+    if imported:
+        import polars as pl
+
+        wanted = pl.col("name") == "tps"
+        rows, _ = run.gather(lambda series: series.filter(wanted).select("trial", "monotonic_ns", "value"))
+        for number, moment, value in rows.iter_rows():
+            courses.setdefault(number, []).append((moment / 1e9, value))
     varied = {name for arm in study.arms for name in arm.levels}
     return Benchmark(
         tuple(
@@ -47,7 +54,7 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
                 condition=", ".join(part for part in (trial.condition, trial.covariate) if part),
                 place=str(trial.regime.get("imported_from") or f"trial {trial.number}"),
                 setup=_setup(run, study, trial),
-                course=courses.get(trial.number, ()),
+                course=tuple(courses.get(trial.number, ())),
             )
             for trial in trials
         ),
@@ -56,16 +63,6 @@ def benchmark_of(run: Run, study: Study, response: str) -> Benchmark:
         resolution=study.design.resolution,
         ordered=ordered or numbered,
     )
-
-
-def _courses(run: Run) -> dict[int, tuple[tuple[float, float | None], ...]]:
-    import polars as pl
-
-    rows, _ = run.gather(lambda series: series.filter(pl.col("name") == "tps").select("trial", "monotonic_ns", "value"))
-    found: dict[int, list[tuple[float, float | None]]] = {}
-    for number, moment, value in rows.iter_rows():
-        found.setdefault(number, []).append((moment / 1e9, value))
-    return {number: tuple(course) for number, course in found.items()}
 
 
 def gave_up(reasons: Sequence[Reason]) -> str:

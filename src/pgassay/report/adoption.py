@@ -96,7 +96,9 @@ def _step(name: str, value: str, how: str) -> str:
             " needs room for a second copy"
         )
     if space == "server":
-        return _setting(rest, value, how)
+        step = _HOW.get(how, "reload or restart: pg_settings.context says which")
+        risk = f"; risk: {lost.text}" if (lost := loss(rest, value)) is not None else ""
+        return f"ALTER SYSTEM SET {rest} = '{value}'; {step}{risk}"
     if space in ("postgres", "build", "init"):
         return f"{name} = {value}: needs a new cluster: initdb, then pg_dump and pg_restore (or pg_upgrade)"
     if space == "drive":
@@ -106,13 +108,6 @@ def _step(name: str, value: str, how: str) -> str:
     if space == "load":
         return f"{name} = {value}: a property of the load; change it in the application or its pool"
     return f"{name} = {value}: set it as in this run"
-
-
-def _setting(name: str, value: str, how: str) -> str:
-    step = _HOW.get(how, "reload or restart: pg_settings.context says which")
-    lost = loss(name, value)
-    risk = "" if lost is None else f"; risk: {lost.text}"
-    return f"ALTER SYSTEM SET {name} = '{value}'; {step}{risk}"
 
 
 def build_steps(name: str, typed: str) -> list[str]:

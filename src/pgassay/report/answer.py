@@ -278,15 +278,12 @@ def short(name: str, *, after: str) -> str:
     Of several factors those that differ, with their names; the whole name where the two have other factors.
     """
     mine, theirs = (each.split(", ") for each in (name, after))
-    if not all("=" in part for part in (*mine, *theirs)) or _factors(mine) != _factors(theirs):
+    factors, other_factors = ([part.partition("=")[0] for part in parts] for parts in (mine, theirs))
+    if not all("=" in part for part in (*mine, *theirs)) or factors != other_factors:
         return name
     if len(mine) == 1:
         return name.partition("=")[2]
     return ", ".join(part for part, other in zip(mine, theirs, strict=True) if part != other) or name
-
-
-def _factors(parts: Sequence[str]) -> list[str]:
-    return [part.partition("=")[0] for part in parts]
 
 
 LISTED_MAX = 3
@@ -522,17 +519,13 @@ def headline(case: Case) -> Headline:
         subjects = [max(better, key=size_of).effect.treatment] if better else ()
     parts = (finding(case), _costs(case, subjects), what := advice(case, subjects))
     found = badges(case)
-    said = [part for part in parts if part][:SENTENCES_MAX]
-    return Headline(_once(said, _sure(case.verdicts[0].effect)), found, [what] if found and what else ())
-
-
-def _once(sentences: Sequence[str], phrase: str) -> list[str]:
-    found: list[str] = []
-    for each in sentences:
-        before, first, behind = each.partition(phrase)
-        again = any(phrase in one for one in found)
-        found.append(before + ("" if again else first) + behind.replace(phrase, ""))
-    return found
+    said: list[str] = []
+    sure = _sure(case.verdicts[0].effect)  # which stands in the first sentence that has it
+    for each in [part for part in parts if part][:SENTENCES_MAX]:
+        before, first, behind = each.partition(sure)
+        again = any(sure in one for one in said)
+        said.append(before + ("" if again else first) + behind.replace(sure, ""))
+    return Headline(said, found, [what] if found and what else ())
 
 
 def badges(case: Case) -> Sequence[Badge]:
@@ -617,14 +610,24 @@ def _not_yet(case: Case, compared: Sequence["Judged"]) -> str:
 def _one_by_one(case: Case) -> str:
     still = [each for each in case.verdicts if each.verdict.kind is Kind.UNRESOLVED and not not_judged(each)]
     judged = [each for each in case.verdicts if each not in still]
-    parts = [_both(case, judged)] if _alike(judged) else [_said(case, each) for each in judged]
+    if _alike(judged):
+        effects = [each.effect for each in judged]
+        cell = effects[0].place.cell.name
+        than = f"{short(case.baseline, after=effects[0].treatment)}{f' at {cell}' if cell else ''}"
+        amounts = [f"{_value(case.primary, each)} ({_interval(each, case.primary)})" for each in effects]
+        said = _phrased(case, case.primary, effects, amounts)
+        parts = [
+            f"{listed([each.treatment for each in effects])} are {judged[0].verdict.kind.value} than {than}: {said}"
+        ]
+    else:
+        parts = [_said(case, each) for each in judged]
     if still:
         names = [place_of(each.effect) for each in still]
-        listed = " or ".join(
+        open_ones = " or ".join(
             f"with {short(name, after=names[0]) if place else name} ({_interval(each.effect, case.primary)})"
             for place, (name, each) in enumerate(zip(names, still, strict=True))
         )
-        parts.append(f"{phrase_of(case.primary).name} is not settled {listed}")
+        parts.append(f"{phrase_of(case.primary).name} is not settled {open_ones}")
     return "; ".join(parts)
 
 
@@ -643,15 +646,6 @@ def _alike(judged: Sequence["Judged"]) -> bool:
 def _same_words(effects: Sequence[Effect]) -> bool:
     """Do these changes go the same way, and all in per cent (or all as times, or all in a unit)?"""
     return len({each.estimate > each.none for each in effects}) == 1 and len(set(map(_in_times, effects))) == 1
-
-
-def _both(case: Case, judged: Sequence["Judged"]) -> str:
-    effects = [each.effect for each in judged]
-    names, cell = listed([each.treatment for each in effects]), effects[0].place.cell.name
-    than = f"{short(case.baseline, after=effects[0].treatment)}{f' at {cell}' if cell else ''}"
-    amounts = [f"{_value(case.primary, each)} ({_interval(each, case.primary)})" for each in effects]
-    said = _phrased(case, case.primary, effects, amounts)
-    return f"{names} are {judged[0].verdict.kind.value} than {than}: {said}"
 
 
 def _said(case: Case, judged: "Judged") -> str:

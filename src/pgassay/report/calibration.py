@@ -171,7 +171,7 @@ class CalibrationFindings:
         return Calibration(
             measured_utc=self.run.header.started_utc,
             setting=setting,
-            clusters=len({_cluster(each) for each in trials}),
+            clusters=len({int(each.levels[CLUSTER].typed) for each in trials}),
             blocks=max((each.block for each in trials), default=0),
             runs=max((_run(each) for each in trials), default=0),
             trial_s=round(self.lengths.trial_s, 3),
@@ -241,17 +241,14 @@ class CalibrationFindings:
         found = known if isinstance(known, Mapping) else {}
         return {name: float(found[name]) for name in Resource if isinstance(found.get(name), int | float)}
 
-    def discarded(self) -> Iterator[TrialRecord]:
-        """Trials that are not valid: they count for nothing."""
-        return (trial for trial in self.run.trials if trial.status is not Status.VALID)
-
     def _measured(self, response: str) -> Iterator[Measured]:
         trials = self.run.trials
         origin = trials[0].started_wall_ns if trials else 0
         for trial in trials:
             if trial.status is Status.VALID:
                 hours = (trial.started_wall_ns - origin) / _HOUR_NS
-                yield Measured(_cluster(trial), trial.block, _run(trial), hours, trial.responses.get(response))
+                cluster = int(trial.levels[CLUSTER].typed)
+                yield Measured(cluster, trial.block, _run(trial), hours, trial.responses.get(response))
 
 
 def _resolved(noise: float | None, trial_s: float, trials: int) -> tuple[Resolved, ...]:
@@ -259,10 +256,6 @@ def _resolved(noise: float | None, trial_s: float, trials: int) -> tuple[Resolve
     return tuple(
         Resolved(minutes, blocks, None if noise is None else resolution(noise, blocks)) for minutes, blocks in fitting
     )
-
-
-def _cluster(trial: TrialRecord) -> int:
-    return int(trial.levels[CLUSTER].typed)
 
 
 def _run(trial: TrialRecord) -> int:
@@ -295,7 +288,7 @@ def render(found: CalibrationFindings) -> str:
 def _lines(found: CalibrationFindings) -> Iterator[str]:
     lengths, noise = found.lengths, found.primary
     yield "Calibration: the same treatment again and again"
-    for trial in found.discarded():
+    for trial in [each for each in found.run.trials if each.status is not Status.VALID]:
         yield f"  left out     trial {trial.number}: " + "; ".join(each.detail for each in trial.reasons)
     if isinstance(noise, str):
         yield f"  noise        not known: {noise}"

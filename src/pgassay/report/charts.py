@@ -98,14 +98,6 @@ def wrapped(text: str, length: float) -> Title:
     return lines if len(lines) > 1 else text
 
 
-def wrapping(names: Sequence[str]) -> str | None:
-    """An expression that lays names in lines that fit the narrowest page; None where all fit."""
-    if all(len(name) <= LETTERS for name in names):
-        return None
-    lines = {name: textwrap.wrap(name, LETTERS) for name in names}
-    return f"{json.dumps(drawable(lines))}[datum.label]"
-
-
 def data(rows: Sequence[Mapping[str, Any]]) -> Any:
     """Rows as inline data of a chart; Altair's own way copies lists again and again."""
     return alt.Data(values=tuple(rows))  # type: ignore[no-untyped-call]  # Altair copies lists again and again
@@ -123,9 +115,14 @@ def tip(field: str, title: str = "") -> alt.Tooltip:
 
 
 def panels(field: str, order: Sequence[str] | None = None) -> Any:
-    """Small multiples below each other, each with its whole name above it; in `order`, or as the rows come."""
-    expression = wrapping(order or ())
-    lines: dict[str, Any] = {"labelExpr": expression} if expression else {}
+    """Small multiples below each other, each with its whole name above it; in `order`, or as the rows come.
+
+    Names of `order` that do not fit the narrowest page go on in another line.
+    """
+    names, lines = order or (), dict[str, Any]()
+    if any(len(name) > LETTERS for name in names):
+        wrapped_names = drawable({name: textwrap.wrap(name, LETTERS) for name in names})
+        lines["labelExpr"] = f"{json.dumps(wrapped_names)}[datum.label]"
     header = alt.Header(
         labelOrient="top",
         labelAnchor="start",
@@ -235,12 +232,10 @@ def specified(figure: Any) -> dict[str, Any]:
 
 def _without_rows(part: Any) -> Any:
     if isinstance(part, Mapping):
-        return {name: [] if name == "values" and _rows(each) else _without_rows(each) for name, each in part.items()}
+        values = part.get("values")
+        rows = isinstance(values, list | tuple) and values and isinstance(values[0], Mapping)
+        return {name: [] if rows and name == "values" else _without_rows(each) for name, each in part.items()}
     return [_without_rows(each) for each in part] if isinstance(part, list | tuple) else part
-
-
-def _rows(values: Any) -> bool:
-    return isinstance(values, list | tuple) and bool(values) and isinstance(values[0], Mapping)
 
 
 _NAME_LETTERS = 17

@@ -20,7 +20,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.capacities import MeasuredCapacity, Resource
-from pgassay.analysis.compare import ACCEPTABLE_ERROR, Errors, Levels, is_speed
+from pgassay.analysis.compare import ACCEPTABLE_ERROR, Errors, is_speed
 from pgassay.analysis.disk_caches import SECONDS_LEAST, cliff, reread, too_fast
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.numbers import per_cent
@@ -100,12 +100,6 @@ def labelled(study: Study, response: Response, effect: Effect, found: Verdict, e
 def slowed(times: int) -> str:
     """The label of rates and times by a slower clock."""
     return f"clock slowed {times}×"
-
-
-def made_by(levels: Iterable[Levels]) -> str:
-    """What speeds of drives with these levels are made by."""
-    slower = max(map(dilation, levels), default=1)
-    return f"{LABEL} ({slowed(slower)})" if slower > 1 else LABEL
 
 
 def _timing_notes(trials: Sequence[TrialRecord]) -> Iterator[str]:

@@ -124,7 +124,7 @@ def side_by_side(all_findings: Sequence[Findings]) -> SideBySide:
     return SideBySide(
         runs=tuple(map(name_of, all_findings)),
         rows=tuple(rows),
-        hosts=_differing([dict(_flat(_facts(findings))) for findings in all_findings]),
+        hosts=_differing([_facts(findings) for findings in all_findings]),
         studies=_differing(held),
         comparisons=comparisons,
         effects=tuple(_effects(all_findings)),
@@ -144,14 +144,21 @@ def _effects(all_findings: Sequence[Findings]) -> Iterator[EffectRow]:
             yield EffectRow(place, response, found, different)
 
 
-def _facts(findings: Findings) -> Mapping[str, Any]:
-    """What is recorded of an environment's machine: of a fleet's host what it said of itself."""
-    fleet = findings.run.host.get("fleet")
-    if not findings.hosts or not isinstance(fleet, Mapping):
-        return findings.run.host
-    mine = fleet.get(name_of(findings))
-    own = mine.get("facts") if isinstance(mine, Mapping) else None
-    return own if isinstance(own, Mapping) else {}
+def _facts(findings: Findings) -> dict[str, object]:
+    """What lasts of an environment's machine as it is recorded: of a fleet's host what it said of itself."""
+    host: Mapping[str, Any] = findings.run.host
+    fleet = host.get("fleet")
+    if findings.hosts and isinstance(fleet, Mapping):
+        mine = fleet.get(name_of(findings))
+        own = mine.get("facts") if isinstance(mine, Mapping) else None
+        host = own if isinstance(own, Mapping) else {}
+    flat: dict[str, object] = {}
+    for group, found in host.items():
+        named = {f"{group}.{name}": value for name, value in found.items()} if isinstance(found, Mapping) else {}
+        for name, value in (named or {group: found}).items():
+            if lasting(name):
+                flat[name] = ", ".join(map(str, value)) if named and isinstance(value, list) else value
+    return flat
 
 
 def _values(findings: Findings, response: str) -> dict[str, list[float]]:
@@ -161,14 +168,6 @@ def _values(findings: Findings, response: str) -> dict[str, list[float]]:
         if trial.status is Status.VALID and value is not None:
             found.setdefault(trial.arm, []).append(value)
     return found
-
-
-def _flat(host: Mapping[str, Any]) -> Iterator[tuple[str, object]]:
-    for group, found in host.items():
-        named = {f"{group}.{name}": value for name, value in found.items()} if isinstance(found, Mapping) else {}
-        for name, value in (named or {group: found}).items():
-            if lasting(name):
-                yield name, ", ".join(map(str, value)) if named and isinstance(value, list) else value
 
 
 def _differing(tables: Sequence[Mapping[str, object]]) -> dict[str, tuple[object, ...]]:

@@ -15,7 +15,7 @@ from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import share_explained
 from pgassay.analysis.observations import observe
 from pgassay.analysis.verdicts import verdict
-from pgassay.record.counts import CountsRecord, counts
+from pgassay.record.counts import counts
 from pgassay.report import formatting
 from pgassay.report.findings import Judged
 from pgassay.report.json_values import effect_values
@@ -130,7 +130,11 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         of = {name: [known[each.number] for each in mine] for name, mine in by_treatment(trials).items()}
         for treatment in (each for each in of if each != findings.baseline and findings.baseline in of):
             where = {"treatment": treatment, "condition": place.condition, "covariate": place.covariate}
-            whole = _total(of[treatment]) - _total(of[findings.baseline])
+            wholes = {
+                name: fmean(sum(each.processes.values()) for each in of[name])
+                for name in (treatment, findings.baseline)
+            }
+            whole = wholes[treatment] - wholes[findings.baseline]
             rows: list[tuple[str, ...]] = []
             for function, effect in _compared(findings, trials, functions, treatment):
                 share = effect.estimate / whole if whole else None
@@ -166,10 +170,6 @@ _NOTES = (
     "a name such as postgres+0x1ea7b0 is a place in a program without symbols",
 )
 _CALL_NOTES = ("system calls for a transaction, without clocks and what waits for the client or answers it",)
-
-
-def _total(found: Sequence[CountsRecord]) -> float:
-    return fmean(sum(each.processes.values()) for each in found)
 
 
 def _compared(

@@ -56,11 +56,10 @@ from pgassay.report.answer import (
     listed,
     not_judged,
 )
-from pgassay.report.drives import made_by
 from pgassay.report.section import Badges, Brief, Listing, Part, Section, Sentences, Surface, Values
 from pgassay.report.trials import median_s, middle
 from pgassay.study.document import COUNTED_RESPONSE
-from pgassay.study.drives import emulated, timed
+from pgassay.study.drives import dilation, emulated, timed
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Response, Scale, Status
 from pgassay.study.units import format_bytes
@@ -176,6 +175,10 @@ def _images(findings: "Findings") -> Iterator[str]:
 def case_of(findings: "Findings") -> Case:
     """What the headline of a run that compares is made of."""
     study, discarded, every = findings.study, len(findings.discarded), len(findings.trials)
+    paces = [study.fixed.get(name) for name in ("load.rate", "load.transactions")]
+    held = any(level is not None and level.typed != "none" for level in paces)
+    held |= "load.rate" in {*study.factors, *study.conditions, *study.covariates}
+    changed = any(each.verdict.kind in (Kind.BETTER, Kind.WORSE) for each in findings.verdicts)
     return Case(
         primary=findings.primary,
         baseline=findings.baseline,
@@ -200,7 +203,7 @@ def case_of(findings: "Findings") -> Case:
         interrupted=not findings.finished and holder(findings.run.path) is None,
         work=findings.work.name,
         fresh=any(trial.regime.get("age") == "none" for trial in findings.trials) and not findings.imported,
-        full_speed=_full_speed(findings),
+        full_speed=findings.primary.name == "tps" and not held and changed,
         checkpoint_s=_checkpoint_s(findings),
         varied=[*study.conditions, *study.covariates],
     )
@@ -211,15 +214,6 @@ def extensible(findings: "Findings") -> bool:
     design = findings.study.design
     hosts = any(trial.host for trial in findings.trials)
     return not hosts and (design.horizon or design.blocks_max) >= FIRST_LOOK
-
-
-def _full_speed(findings: "Findings") -> bool:
-    """Are transactions a second the answer, of a load that no rate holds back, and did a treatment change them?"""
-    study, moved = findings.study, (Kind.BETTER, Kind.WORSE)
-    levels = [study.fixed.get(name) for name in ("load.rate", "load.transactions")]
-    held = any(level is not None and level.typed != "none" for level in levels)
-    held |= "load.rate" in {*study.factors, *study.conditions, *study.covariates}
-    return findings.primary.name == "tps" and not held and any(each.verdict.kind in moved for each in findings.verdicts)
 
 
 def _checkpoint_s(findings: "Findings") -> float | None:
@@ -257,7 +251,9 @@ def label(findings: "Findings") -> str:
     if not modelled:
         return ", ".join(filter(None, (model, servers.label(findings), unlike)))
     some = "" if len(modelled) == len(levels) else "partly "
-    times = f" with {made_by(modelled)}" if any(map(timed, modelled)) else ""
+    slower = max(map(dilation, modelled))
+    clock = f" ({drives.slowed(slower)})" if slower > 1 else ""
+    times = f" with {drives.LABEL}{clock}" if any(map(timed, modelled)) else ""
     return ", ".join(filter(None, (model, f"{some}on emulated drives{times}", unlike)))
 
 
@@ -309,7 +305,13 @@ def of_curves(findings: "Findings") -> Headline:
     """The headline of a study without comparisons: the best that was measured, how well it is known, what to do."""
     head = f"{place}, " if (place := label(findings)) else ""
     if capacities := drives.best(findings.trials):
-        first = f"in a second this drive at most {joined([_at_most(*each) for each in capacities.items()])}"
+        most = []
+        for resource, (value, _) in capacities.items():
+            if resource is Resource.WRITTEN_BYTES:
+                most.append(f"writes {_bytes(value)}")
+            else:
+                most.append(f"{'reads' if resource is Resource.READS else 'flushes'} {rounded(value)} times")
+        first = f"in a second this drive at most {joined(most)}"
     else:
         peaks = [each for curve in findings.curves if (each := _peak(findings, curve))]
         if not peaks:
@@ -319,13 +321,6 @@ def of_curves(findings: "Findings") -> Headline:
             rest = len(peaks) - _CURVES_MAX
             first += f"; {rest} more {plural('curve', rest)} below"
     return Headline([each for each in (head + first, _known(findings), _then(findings)) if each])
-
-
-def _at_most(resource: Resource, found: tuple[float, str]) -> str:
-    value, _ = found
-    if resource is Resource.WRITTEN_BYTES:
-        return f"writes {_bytes(value)}"
-    return f"{'reads' if resource is Resource.READS else 'flushes'} {rounded(value)} times"
 
 
 def _bytes(value: float) -> str:
@@ -439,16 +434,13 @@ def _sizes(findings: "Findings") -> Mapping[str, str]:
     for name, word in _LOAD.items():
         levels = (each.levels for each in findings.trials if name != "load.scale" or "load.init" not in each.levels)
         typed = list(dict.fromkeys(level.typed for each in levels if (level := each.get(name))))
+        if all(each.replace(".", "", 1).isdecimal() for each in typed):
+            typed.sort(key=float)
         if 0 < len(typed) <= _LISTED_MAX:
-            found[word] = joined([_with_commas(each) for each in _in_order(typed)])
+            found[word] = joined([*map(_with_commas, typed)])
         elif typed:
-            ordered = _in_order(typed)
-            found[word] = f"{_with_commas(ordered[0])} to {_with_commas(ordered[-1])}"
+            found[word] = f"{_with_commas(typed[0])} to {_with_commas(typed[-1])}"
     return found
-
-
-def _in_order(typed: Sequence[str]) -> Sequence[str]:
-    return sorted(typed, key=float) if all(each.replace(".", "", 1).isdecimal() for each in typed) else typed
 
 
 def _with_commas(typed: str) -> str:

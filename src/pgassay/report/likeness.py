@@ -76,21 +76,19 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Table(("part", "source", "here", "alike"), rows, "The source's load and this one", whole=True)
     far = [each for each in found.statements if each.distance >= _TOLD][:SHOWN]
     if far:
-        cells = [
-            (
-                " ".join(each.text.split())[:_TEXT_MAX],
-                f"{each.source_calls:.1%} → {each.here_calls:.1%}",
-                f"{each.source_time:.1%} → {each.here_time:.1%}",
-                f"{_milliseconds(each.source_ms)} → {_milliseconds(each.here_ms)}",
+        cells = []
+        for each in far:
+            times = ["none" if ms is None else f"{formatting.number(ms)} ms" for ms in (each.source_ms, each.here_ms)]
+            cells.append(
+                (
+                    " ".join(each.text.split())[:_TEXT_MAX],
+                    f"{each.source_calls:.1%} → {each.here_calls:.1%}",
+                    f"{each.source_time:.1%} → {each.here_time:.1%}",
+                    " → ".join(times),
+                )
             )
-            for each in far
-        ]
         head = ("statement", "of all calls", "of all time", "mean of a call")
         yield Table(head, cells, f"Statements that differ most, of {len(found.statements)}", texts=True, whole=True)
-
-
-def _milliseconds(value: float | None) -> str:
-    return "none" if value is None else f"{formatting.number(value)} ms"
 
 
 def _figure(value: float | None, unit: str) -> str:

@@ -135,15 +135,15 @@ def _space(findings: "Findings") -> Iterator[Part]:
         counters = dict.fromkeys(chain.from_iterable(trial.counters for trial in trials))
         for name in (each for each in counters if each.startswith(_PREFIX)):
             kind, _, relation = name.removeprefix(_PREFIX).removesuffix(_SUFFIX).partition(".")
-            found = {each: [trial.counters.get(name) for trial in of.get(each, ())] for each in treatments}
-            relations[f"{kind} {relation}"] = _medians(found)
+            medians = {each: middle(trial.counters.get(name) for trial in of.get(each, ())) for each in treatments}
+            relations[f"{kind} {relation}"] = {each: size for each, size in medians.items() if size is not None}
         if not relations:
             continue
         rows = []
         for name, title in _WHOLES:
             if name in findings.responses:
-                found = {each: [trial.responses.get(name) for trial in of.get(each, ())] for each in treatments}
-                if medians := _medians(found):
+                medians = {each: middle(trial.responses.get(name) for trial in of.get(each, ())) for each in treatments}
+                if any(size is not None for size in medians.values()):
                     rows.append(_size_row(title, medians, treatments, baseline))
         largest = sorted(relations, key=lambda each: -max(relations[each].values(), default=0.0))
         rows += [_size_row(name, relations[name], treatments, baseline) for name in largest[:ROWS_MAX]]
@@ -153,12 +153,9 @@ def _space(findings: "Findings") -> Iterator[Part]:
         yield Table(("", *(each or "median" for each in treatments)), rows, formatting.place(*place), notes)
 
 
-def _medians(values: Mapping[str, list[float | None]]) -> dict[str, float]:
-    medians = {treatment: middle(found) for treatment, found in values.items()}
-    return {treatment: value for treatment, value in medians.items() if value is not None}
-
-
-def _size_row(title: str, sizes: Mapping[str, float], treatments: Sequence[str], baseline: str) -> tuple[str, ...]:
+def _size_row(
+    title: str, sizes: Mapping[str, float | None], treatments: Sequence[str], baseline: str
+) -> tuple[str, ...]:
     whole = sizes.get(baseline)
     cells = []
     for treatment in treatments:
@@ -183,7 +180,7 @@ def _compression(findings: "Findings") -> Iterator[Part]:
     plain: list[dict[str, Any]] = []
     for (condition, covariate), trials in valid_by_place(findings.trials, findings.study.arms).items():
         of = by_treatment(trials)
-        found: dict[tuple[str, str], tuple[float | None, float | None, float | None]] = {}
+        cells: dict[tuple[str, str], str] = {}
         for treatment in treatments:
             kinds = {}
             for kind, _ in _KINDS:
@@ -192,24 +189,21 @@ def _compression(findings: "Findings") -> Iterator[Part]:
                     middle(trial.counters.get(name) for trial in of.get(treatment, ())) for name in names
                 )
                 ratio = logical / stored if logical and stored else None
-                found[treatment, kind] = logical, stored, ratio
+                cells[treatment, kind] = formatting.MISSING
+                if ratio is not None:
+                    sizes = f"{formatting.size(logical)} ÷ {formatting.size(stored)}"
+                    cells[treatment, kind] = f"{sizes} = {ratio:.2f}"
                 kinds[kind] = {"logical_bytes": logical, "compressed_bytes": stored, "ratio": ratio}
             if any(each["logical_bytes"] or each["compressed_bytes"] for each in kinds.values()):
                 place = {"treatment": treatment, "condition": condition, "covariate": covariate}
                 plain.append({**place, "kinds": kinds})
-        if any(ratio for _, _, ratio in found.values()):
-            rows = [(title, *(_quotient(*found[each, kind]) for each in treatments)) for kind, title in _KINDS]
+        if any(each != formatting.MISSING for each in cells.values()):
+            rows = [(title, *(cells[each, kind] for each in treatments)) for kind, title in _KINDS]
             notes = ("file size ÷ compressed size = ratio; 4 KiB blocks, estimated from a sample of the files",)
             yield Table(
                 ("", *(each or "median" for each in treatments)), rows, formatting.place(condition, covariate), notes
             )
     yield Values({"stored_kinds": plain})
-
-
-def _quotient(logical: float | None, stored: float | None, ratio: float | None) -> str:
-    return (
-        formatting.MISSING if ratio is None else f"{formatting.size(logical)} ÷ {formatting.size(stored)} = {ratio:.2f}"
-    )
 
 
 COMPRESSION = Section("compression", "Compressibility of tables, indexes and WAL", _compression, secondary=True)

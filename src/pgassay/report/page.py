@@ -318,18 +318,14 @@ SCALE = 2
 def write_data(tables: Iterable[Table], figures: Iterable["DrawnFigure"], place: Directory) -> None:
     """Write NAME.csv and NAME.json of each table and figure."""
     for table in tables:
-        rows = [dict(zip(_columns(table.head), map(str, row), strict=False)) for row in table.rows]
+        columns: list[str] = []
+        for each in table.head:
+            name = each or "label"
+            columns.append(f"{name} {columns.count(name) + 1}" if name in columns else name)
+        rows = [dict(zip(columns, map(str, row), strict=False)) for row in table.rows]
         _write(place, table.name, table.title, rows)
     for figure in figures:
         _write(place, figure.name, figure.title, rows_of(figure.specification))
-
-
-def _columns(head: Sequence[str]) -> Sequence[str]:
-    names: list[str] = []
-    for each in head:
-        name = each or "label"
-        names.append(f"{name} {names.count(name) + 1}" if name in names else name)
-    return names
 
 
 def _write(place: Directory, name: str, title: str, rows: Sequence[Mapping[str, Any]]) -> None:

@@ -36,7 +36,6 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.answer import Headline, joined, short
 from pgassay.report.section import (
-    Block,
     Brief,
     Folded,
     Part,
@@ -45,8 +44,6 @@ from pgassay.report.section import (
     Surface,
     Table,
     Values,
-    VerdictRow,
-    Verdicts,
 )
 from pgassay.report.trials import grouped
 from pgassay.study.levels import Place
@@ -155,18 +152,15 @@ class ArmCuts:
         """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for, or
         the cuts did not meet what damage takes."""
         kind = kind_of(len(self.damage), self.risk.upper, self.below, tried=not self.coverage.untried)
+        share = f"{len(self.damage):,} of {len(self.cuts):,} {plural('cut', len(self.cuts))}"
         if kind is Kind.UNSAFE:
             place, first = self.damage[0]
-            found = f"{_share(self)} did damage, the first at cut {place}: {_evidence(first)}"
+            found = f"{share} did damage, the first at cut {place}: {_evidence(first)}"
             return Verdict(kind, f"unsafe: {found}")
         if self.coverage.untried:
-            return Verdict(kind, f"{_untried(self)}; {_share(self)} {_found(self)}")
+            return Verdict(kind, f"{_untried(self)}; {share} {_found(self)}")
         asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
         return Verdict(kind, f"safe: {_sound(self)}" if kind is Kind.SAFE else f"unresolved: {_sound(self)}{asked}")
-
-
-def _share(each: ArmCuts) -> str:
-    return f"{len(each.damage):,} of {len(each.cuts):,} {plural('cut', len(each.cuts))}"
 
 
 def _found(each: ArmCuts) -> str:
@@ -237,23 +231,6 @@ def question(findings: "Findings") -> str:
     return f"{_QUESTION}{f'; the baseline is {findings.baseline}' if many else ''}"
 
 
-def verdict_blocks(findings: "Findings") -> Iterator[Block]:
-    """The verdict on each arm that was cut, the baseline among them."""
-    yield Sentences((question(findings),))
-    rows = []
-    for each in findings.once(arms):
-        kind, said, blocks = each.verdict.kind, each.verdict.text, formatting.counted(each.blocks, "block")
-        rows.append(VerdictRow(each.name, "", kind, said, blocks))
-    yield Verdicts(rows)
-
-
-def verdict_table(findings: "Findings") -> Iterator[Block]:
-    """The same for a run's verdicts on something else: before these."""
-    if mine := findings.once(arms):
-        rows = [(called(findings, each), each.verdict.text) for each in mine]
-        yield Table(("", "power cuts"), rows, texts=True, whole=True)
-
-
 def headline(findings: "Findings") -> Headline | None:
     """What power cuts did, for the headline of a run that has some; None for another."""
     every = findings.once(arms)
@@ -264,9 +241,13 @@ def headline(findings: "Findings") -> Headline | None:
     said = [_safe(findings, [each for each in tried if each.verdict.settled], "safe")]
     still = [each for each in tried if not each.verdict.settled]
     below = findings.study.design.risk_below
+    untried: list[str] = []  # of these nothing can be said: no cut did damage, and none met what damage takes
     limit = "" if below is None else f" (below {bound_per_cent(below)} % a cut)"
     said.append(_safe(findings, still, f"not shown to be as safe as was asked for{limit}"))
-    said.append(_not_tried(findings, [each for each in sound if each.coverage.untried]))
+    for why, mine in grouped([each for each in sound if each.coverage.untried], _untried).items():
+        found = [f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})" for each in mine]
+        untried.append(f"{why}: {joined(found)}")
+    said.append("; ".join(untried))
     said.append(_unsafe(findings, [each for each in every if each.damage]))
     first, *others = filter(None, said)
     return Headline([f"on an emulated drive, {first}", *others])
@@ -288,15 +269,6 @@ def _safe(findings: "Findings", sound: Sequence[ArmCuts], word: str) -> str:
         bound = f"below {bound_per_cent(each.risk.upper)} %{' a cut' if whole else ''}"
         parts.append(f"{called(findings, each)} (0 of {each.risk.cuts:,} cuts{met}{did}: {bound}{lost})")
     return f"{word}: {joined(parts)}, with {_SURE} % certainty; {BLIND}" if parts else ""
-
-
-def _not_tried(findings: "Findings", sound: Sequence[ArmCuts]) -> str:
-    """Treatments of which nothing can be said: no cut did damage, and none met what damage takes."""
-    parts = []
-    for why, mine in grouped(sound, _untried).items():
-        found = [f"{called(findings, each)} (0 of {len(each.cuts):,} cuts {_found(each)})" for each in mine]
-        parts.append(f"{why}: {joined(found)}")
-    return "; ".join(parts)
 
 
 def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
@@ -340,7 +312,14 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     )
     rows = [(called(findings, each), *_figures(each)) for each in mine]
     yield Table(head, rows, notes=tuple(_notes(findings, mine)), whole=True)
-    damage = [(called(findings, each), *row) for each in mine for row in _damage(each)]
+    damage = []
+    for each in mine:
+        first: dict[str, tuple[int, CutRecord]] = {}
+        for place, cut in each.damage:
+            first.setdefault(cut.verdict, (place, cut))
+        for verdict, count in Counter(cut.verdict for _, cut in each.damage).most_common(_SHOWN):
+            place, cut = first[verdict]
+            damage.append((called(findings, each), str(place), str(count), DID.get(verdict, verdict), cut.detail))
     if damage:
         heads = ("", "first at cut", "cuts", "what it did", "first evidence")
         table = Table(heads, damage, title="What was damaged", texts=True, whole=True)
@@ -388,15 +367,6 @@ def _notes(findings: "Findings", mine: Sequence[ArmCuts]) -> Iterator[str]:
         f"all tables and indexes were checked by amcheck after {formatting.counted(deep, 'cut')}, small ones and the"
         " file system after each"
     )
-
-
-def _damage(each: ArmCuts) -> Iterator[Sequence[str]]:
-    first: dict[str, tuple[int, CutRecord]] = {}
-    for place, cut in each.damage:
-        first.setdefault(cut.verdict, (place, cut))
-    for verdict, count in Counter(cut.verdict for _, cut in each.damage).most_common(_SHOWN):
-        place, cut = first[verdict]
-        yield str(place), str(count), DID.get(verdict, verdict), cut.detail
 
 
 def _values(each: ArmCuts) -> dict[str, object]:

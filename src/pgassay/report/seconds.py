@@ -194,9 +194,12 @@ def drawing(findings: "Findings") -> Drawing | None:
     dips = "Dips that recur are checkpoints."
     if any(row["slices"] for row in rows):
         dips = "Where servers took turns, a point is a slice: between two of them the other servers had their turns."
+    counts = Counter(phase for _, phase in {(row["trial"], str(row["phase"])) for row in rows})
+    left_out = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
+    marked = f"Dashed, not counted: {' and '.join(left_out)}. " if left_out else ""
     return Drawing(
         "Transactions per second, second by second",
-        f"Every trial is a line; grey: the warm-up, kept and marked. {_marked(rows)}{dips}",
+        f"Every trial is a line; grey: the warm-up, kept and marked. {marked}{dips}",
         chart.resolve_scale(y="independent") if len(shown) > 1 and charts.apart(rows, "panel") else chart,
     )
 
@@ -212,19 +215,15 @@ def _notes(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _marked(rows: Iterable[Mapping[str, Any]]) -> str:
-    """A sentence on the lines that do not count; empty where all do."""
-    trials = {(int(row["trial"]), str(row["phase"])) for row in rows}
-    counts = Counter(phase for _, phase in trials)
-    named = [f"{counts[each]} {plural(each, counts[each])}" for each in LEFT_OUT.values() if counts[each]]
-    return f"Dashed, not counted: {' and '.join(named)}. " if named else ""
-
-
 def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str]) -> list[dict[str, Any]]:
     """Points to draw in the panels of these names: trial, panel, block, second, value (tps), phase."""
     import polars as pl
 
-    chosen = _chosen(trials, names)
+    share = max(1, TRIALS_MAX // max(1, len(names)))
+    numbers: dict[str, list[int]] = {}
+    for each in trials:
+        numbers.setdefault(each.place.name, []).append(each.number)
+    chosen = {number for name in names for number in numbers.get(name, [])[-share:]}
     if not chosen:
         return []
     about = {trial.number: trial for trial in trials if trial.number in chosen}
@@ -264,14 +263,6 @@ def rows_of(trials: Sequence[TrialRecord], seconds: Seconds, names: Sequence[str
             for source, second, value in means.select("source", "second", "value").iter_rows()
         ]
     return rows
-
-
-def _chosen(trials: Sequence[TrialRecord], names: Sequence[str]) -> set[int]:
-    share = max(1, TRIALS_MAX // max(1, len(names)))
-    numbers: dict[str, list[int]] = {}
-    for trial in trials:
-        numbers.setdefault(trial.place.name, []).append(trial.number)
-    return {number for name in names for number in numbers.get(name, [])[-share:]}
 
 
 def unread_trial(number: int, reason: str) -> str:

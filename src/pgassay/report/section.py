@@ -306,15 +306,20 @@ def _table(table: Table) -> Arranged:
     if table.texts or not table.rows:
         return Arranged((table,))
     numeric = [place for place, right in enumerate(table.numeric) if right]
-    kept = [place for place, row in enumerate(table.rows) if not _empty(row, numeric)]
+    kept = []  # the rows that have a value; where columns are numbers, one in these
+    for place, row in enumerate(table.rows):
+        mine = [_value(row[at]) for at in numeric or range(1, len(row)) if at < len(row)]
+        if not mine or any(cell not in NOTHING for cell in mine):
+            kept.append(place)
     lost = [str(row[0]) for place, row in enumerate(table.rows) if place not in kept]
     table = _with_rows(table, kept)
-    if not table.rows:
-        return Arranged((), tuple(_where(lost, table)))
-    columns = [place for place in numeric if all(str(row[place]) in NOTHING for row in _full(table))]
+    full = [row for row in table.rows if len(row) == len(table.head)]
+    columns = [place for place in numeric if all(str(row[place]) in NOTHING for row in full)] if table.rows else []
     lost += [table.head[place] for place in columns]
+    lines, missing = list[str](), tuple(f"{name} ({table.title})" if table.title else name for name in lost)
+    if not table.rows:
+        return Arranged((), missing)
     table = _without_columns(table, columns)
-    lines, missing = list[str](), tuple(_where(lost, table))
     if not table.whole:
         table, lines = _varied(table)
     if not table.rows or len(table.head) < 2:  # all of it is constant
@@ -324,33 +329,21 @@ def _table(table: Table) -> Arranged:
     return Arranged((Sentences(lines), table) if lines else (table,), missing)
 
 
-def _where(names: Iterable[str], table: Table) -> Iterator[str]:
-    return (f"{name} ({table.title})" if table.title else name for name in names)
-
-
-def _empty(row: Row, numeric: Sequence[int]) -> bool:
-    """No value at all, in the columns of numbers or where there are none of these in any."""
-    places = numeric or range(1, len(row))
-    mine = [_value(row[place]) for place in places if place < len(row)]
-    return bool(mine) and all(cell in NOTHING for cell in mine)
-
-
-def _full(table: Table) -> list[Row]:
-    return [row for row in table.rows if len(row) == len(table.head)]
-
-
 def _varied(table: Table) -> tuple[Table, list[str]]:
     """Without what is the same everywhere, and that in lines."""
     rows = table.rows
-    if len(rows) < 2 or len(_full(table)) < len(rows):
+    if len(rows) < 2 or any(len(row) != len(table.head) for row in rows):
         return table, []
     if any("=" in name for name in table.head):  # a row is a quantity, a column a treatment
-        same = []
+        same, said = [], []
         for place, row in enumerate(rows):
             values = {_value(cell) for cell in row[1:]}
             if len(row) > 2 and len(values) == 1 and values.isdisjoint(NOTHING):
+                value, title = values.pop(), row[0]  # a value without a unit of its own has its title's
+                bare = value.replace(",", "").replace(".", "").isdigit()
+                unit = title.unit if isinstance(title, Cell) and bare else ""
                 same.append(place)
-        said = [f"{rows[place][0]} {_with_unit(rows[place])}" for place in same]
+                said.append(f"{title} {value} {unit}".rstrip())
         kept = [place for place in range(len(rows)) if place not in same]
         return _with_rows(table, kept), [f"the same with every treatment: {'; '.join(said)}"] if said else []
     columns = [
@@ -364,13 +357,6 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
 
 def _value(cell: str | Cell) -> str:
     return str(cell).partition(" (")[0]
-
-
-def _with_unit(row: Row) -> str:
-    """A row's first value, with the unit that stands after its title unless it has one of its own."""
-    value, title = _value(row[1]), row[0]
-    unit = title.unit if isinstance(title, Cell) and value.replace(",", "").replace(".", "").isdigit() else ""
-    return f"{value} {unit}".rstrip()
 
 
 def _with_rows(table: Table, kept: Sequence[int]) -> Table:

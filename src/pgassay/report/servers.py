@@ -148,18 +148,6 @@ def label(findings: "Findings") -> str:
     return f"on these {number} instances" if each == 1 else f"on {number} kinds of server, by {each} instances of each"
 
 
-def _limits(each: int) -> str:
-    if each == 1:
-        return (
-            "the verdict is about these instances: one of a kind does not show what is due to its kind (version,"
-            " machine, provider) and what to itself (neighbours, disk);"
-            f" it takes {ENOUGH} of each (--server A=DSN,DSN,DSN)"
-        )
-    limits = f"a block ran on one server of each kind, and the {each} sets of them take the place of hosts"
-    few = f"; so few hardly show how far instances of one kind differ: it takes {ENOUGH} of each"
-    return limits + few * (each < ENOUGH)
-
-
 def _latency_by_distance(findings: "Findings") -> Iterator[str]:
     """What of a difference in latency is the way to the server, where treatments differ in nothing but that."""
     baseline = findings.study.design.baseline
@@ -204,7 +192,16 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     here = all(facts.get("here") for facts in known.values())  # round trips then differ by what each exchange wakes
     way = () if here else tuple(_latency_by_distance(findings))
     yield Values({"servers": {"of_each_kind": each, "instances": known, "network": way}})
-    limits = _limits(each)
+    if each == 1:
+        limits = (
+            "the verdict is about these instances: one of a kind does not show what is due to its kind (version,"
+            " machine, provider) and what to itself (neighbours, disk);"
+            f" it takes {ENOUGH} of each (--server A=DSN,DSN,DSN)"
+        )
+    else:
+        limits = f"a block ran on one server of each kind, and the {each} sets of them take the place of hosts"
+        few = f"; so few hardly show how far instances of one kind differ: it takes {ENOUGH} of each"
+        limits += few * (each < ENOUGH)
     yield Brief(limits)
     yield Sentences((limits, *way))
     names = list(dict.fromkeys(name for facts in known.values() for name in facts))

@@ -82,7 +82,12 @@ class Statements:
 def of_run(findings: "Findings") -> Statements:
     """All of a run; nothing where its load is one script, or where the scripts differ between the trials."""
     tried = {each.script: each for each in statements(findings.run)}
-    scripts, places = _scripts(findings), [arm.place for arm in findings.study.arms]
+    level = findings.study.fixed.get(_SCRIPT)
+    typed = level.typed if level is not None else ""
+    parts = [part.strip() for part in (typed.splitlines() if "\n" in typed else typed.split(","))]
+    # Their names in their order, as each trial's latencies number them.
+    scripts = [PurePath(part.rpartition("@")[0] or part).stem for part in parts if part]
+    places = [arm.place for arm in findings.study.arms]
     compared = sum(place.treatment != findings.baseline for place in places)
     # Where instructions were counted all times are long. A drive's clock may be slower than ours.
     timed = [each for each in findings.trials if each.status is Status.VALID and COUNTED not in each.regime]
@@ -113,14 +118,6 @@ def of_run(findings: "Findings") -> Statements:
         if each.differs(arm.name, baseline := _baseline_of(findings, arm.place))
     ]
     return Statements(tuple(worst_first), tuple(wrong), tried)
-
-
-def _scripts(findings: "Findings") -> Sequence[str]:
-    """The names of the load's scripts in their order, as each trial's latencies number them."""
-    level = findings.study.fixed.get(_SCRIPT)
-    text = level.typed if level is not None else ""
-    parts = [part.strip() for part in (text.splitlines() if "\n" in text else text.split(","))]
-    return [PurePath(part.rpartition("@")[0] or part).stem for part in parts if part]
 
 
 def _baseline_of(findings: "Findings", place: Place) -> str:

@@ -60,15 +60,19 @@ _SECONDARY = (
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     yield Values(_values(findings))
-    cuts = power_cuts.decide(findings)
+    cuts, cut = power_cuts.decide(findings), findings.once(power_cuts.arms)
     if cuts:
-        yield from power_cuts.verdict_blocks(findings)
+        yield Sentences((power_cuts.question(findings),))
+        said = [(each.name, each.verdict, formatting.counted(each.blocks, "block")) for each in cut]
+        yield Verdicts([VerdictRow(name, "", found.kind, found.text, blocks) for name, found, blocks in said])
         others = tuple(response_blocks(findings))  # comparisons along with verdicts that compare nothing
         yield from (replace(each, on=Surface.TERMINAL) for each in others if isinstance(each, Table))
         if others:
             yield Folded("Other responses against the baseline (secondary)", others)
     else:
-        yield from power_cuts.verdict_table(findings)
+        if cut:
+            rows = [(power_cuts.called(findings, each), each.verdict.text) for each in cut]
+            yield Table(("", "power cuts"), rows, texts=True, whole=True)
         yield from _curves(findings) if not findings.verdicts and findings.study.covariates else _comparisons(findings)
     yield from decide.blocks(findings)
     yield Sentences(tuple(_regime(findings)), small=True)

@@ -172,21 +172,16 @@ def on_server(
         load.create(bench.server)
         load.fill(bench.server)
         load.age(bench.server)
-        bench.read_back = _read_back(bench)
+        levels, read_back = options.to_levels(), dict[str, str | None]()
+        for factor in factors_of(driver.options):
+            name = factor.pattern.removeprefix("load.")
+            if factor.stage is Stage.DATA and name in levels:
+                level = factor.parse(factor.pattern, levels[name])
+                read_back[name] = factor.read_back(factor.pattern, level, Readable(bench.server))
+        bench.read_back = read_back
         yield bench
     finally:
         bench.server.stop()
-
-
-def _read_back(bench: LoadOnServer) -> dict[str, str | None]:
-    levels = bench.options.to_levels()
-    read_back = {}
-    for factor in factors_of(bench.driver.options):
-        name = factor.pattern.removeprefix("load.")
-        if factor.stage is Stage.DATA and name in levels:
-            level = factor.parse(factor.pattern, levels[name])
-            read_back[name] = factor.read_back(factor.pattern, level, Readable(bench.server))
-    return read_back
 
 
 def load_on_server(driver: Driver[Any], options: LoadOptions, **more: Any) -> Iterator[LoadOnServer]:
