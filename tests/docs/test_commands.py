@@ -59,8 +59,6 @@ ONLY_PARSED = {
     "drive create": "mounts a file system",
     "drive fsck": "needs a drive that was made: tests/drive",
     "drive list --repair": "puts away what other runs on this machine have left",
-    "drive precondition": "erases a real device: tests/drive/block has loop devices",
-    "drive prove": "needs a drive that counts: tests/cli/test_precondition.py has an emulated one",
     "drive record": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
     "postgres build": "compiles servers for minutes: tests/postgres and tests/system",

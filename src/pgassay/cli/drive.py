@@ -1,7 +1,6 @@
 """`pgassay drive`: drives of your own, what runs have left, and what a load or a cluster would become on a drive.
 
-`precondition` brings a real device to a steady state, and shows whether its counters can be trusted; `prove` shows that
-of a drive in use (`_preparing`). `snapshots` lists what prepared data are kept for later runs, and removes the least
+`snapshots` lists what prepared data are kept for later runs, and removes the least
 recently used. `cut` runs the load of a study under power cuts, on an emulated drive.
 
 What is computed needs no drive. `simulate`: what a load becomes inside a modelled drive (`pgassay.flash`), as table or
@@ -47,7 +46,6 @@ FORMAT = 1
 """Of the JSON."""
 _LEVELS = ("filesystem", "mkfs", "mount_options", "capacity", "codec", "over_provisioning", "policy", "store_bytes")
 _FOR_EVER_S = 1e6
-_DRIVE_WRITES = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -89,22 +87,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     record.add_argument("name", metavar="NAME", help="an emulated drive of yours")
     record.add_argument("--output", type=Path, required=True, metavar="FILE", help="the trace, a new file")
     record.add_argument("--duration", metavar="TIME", help="how long; default: until Ctrl-C")
-    prepare = actions.add_parser(
-        "precondition", help="write a real device over until its write amplification settles, and prove its counters"
-    )
-    prepare.add_argument("name", metavar="/dev/NAME", help="a device with nothing on it that pgassay did not make")
-    prepare.add_argument("--i-own", metavar="/dev/NAME", help="its name again: allow pgassay to overwrite it")
-    prepare.add_argument("--no-discard", dest="discard", action="store_false", help="do not discard its contents first")
-    prepare.add_argument("--trim", action="store_true", help="then discard the empty file system: as a new drive")
-    prepare.add_argument("--compressed-to", type=float, default=1.0, metavar="SHARE", help="of the filling; default: 1")
-    most = f"random overwriting at most, in drive writes; default: {_DRIVE_WRITES}"
-    prepare.add_argument("--drive-writes", type=int, default=_DRIVE_WRITES, metavar="N", help=most)
-    proof = actions.add_parser("prove", help="prove the counters of the drive under a directory that is in use")
-    proof.add_argument("directory", type=Path, metavar="DIR", help="a directory on the drive; nothing stays in it")
-    for each in (prepare, proof):
-        each.set_defaults(do=_prepare_or_prove)
-        written = "zeros, and random data, written to prove counters; default: 8GB"
-        each.add_argument("--proof", default="8GB", metavar="SIZE", help=written)
     for each in actions.choices.values():
         each.add_argument("--data-dir", type=Path, metavar="DIR", help="where drives are kept")
         add_options(each, "--json")
@@ -233,13 +215,6 @@ def _record(arguments: argparse.Namespace) -> int:
     made: Mapping[str, Any] = ended if isinstance(ended, Mapping) else {}
     counted = {name: int(made.get(name, 0)) for name in ("records", "written_blocks")}
     return _answer(arguments, {"trace": str(output), **counted})
-
-
-def _prepare_or_prove(arguments: argparse.Namespace) -> int:
-    from pgassay.cli import _preparing
-
-    prepares = arguments.action == "precondition"
-    return _answer(arguments, _preparing.precondition(arguments) if prepares else _preparing.prove(arguments))
 
 
 def _fsck(arguments: argparse.Namespace) -> int:

@@ -14,13 +14,12 @@ from pgassay.copying import copy_tree
 from pgassay.drive import snapshots
 from pgassay.drive.root import refusals_in, remove_tree
 from pgassay.drive.sessions import Session, require_clean, session_below
-from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
-from pgassay.interfaces.drive_counters import DATA, DriveCounters
+from pgassay.interfaces.drive_counters import DriveCounters
 from pgassay.interfaces.errors import SpaceError
 from pgassay.interfaces.places import Account, Mount
 from pgassay.interfaces.store import Ageing, DriveOutline, Trait
-from pgassay.study.drives import COUNTERS, DriveKind
+from pgassay.study.drives import DriveKind
 
 RESERVE_BYTES = 64 << 20
 """Room that a clone needs besides its data: a server's own files and the first segments of WAL."""
@@ -141,9 +140,8 @@ class DirectoryDrive:
         return self._counting(self.mount())
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`: whether what the device under it counts was proven; all else is in the host's facts."""
-        found = self.counters(directory).values()
-        return {f"{DATA}.{COUNTERS}": Trait(each.words) for each in found if isinstance(each, BelievedCounters)}
+        """See `Drive`: none, all is in the host's facts."""
+        return {}
 
     def ageing(self) -> Ageing | None:
         return None
