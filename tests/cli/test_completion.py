@@ -143,8 +143,8 @@ def test_fish(fish: Ask) -> None:
     assert "mine.toml" in fish("pgassay run mi")
     assert "mine.csv" not in fish("pgassay run mi")
     assert fish("pgassay show runs/o") == ["runs/one"]
-    assert fish("pgassay drive cr") == ["create"]
-    assert "--help" in fish("pgassay drive list --h")
+    assert fish("pgassay drive sn") == ["snapshots"]
+    assert "--help" in fish("pgassay drive snapshots --h")
 
 
 def test_zsh(zsh: Ask) -> None:

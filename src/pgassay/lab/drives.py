@@ -14,16 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import RemovedError, Root, find_root
+from pgassay.drive.root import RemovedError, find_root
+from pgassay.drive.sessions import remove_own_drives
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError
-from pgassay.host import accounts
-from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
 from pgassay.interfaces.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters
 from pgassay.interfaces.places import Account, Mount
@@ -128,11 +126,6 @@ def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
     return "; ".join(found)
 
 
-def linux_kernel() -> LinuxKernel:
-    """Loop devices and mounts of this machine, for drives that outlive a command."""
-    return LinuxKernel(LocalRunner(accounts.choose()))
-
-
 @dataclass
 class Drives:
     """The drives attached so far. Those without a place of their own live in `directory`; `held` protects what must not
@@ -224,14 +217,12 @@ def _unusable_place(place: Path, error: OSError) -> PgassayError:
 
 
 def remove_left(directory: Path) -> list[str]:
-    """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each."""
+    """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each.
+
+    Raises `DriveError`.
+    """
     root = find_root(directory)
-    return [] if root is None else remove_leftovers(directory, root)
-
-
-def remove_leftovers(directory: Path, root: Root) -> list[str]:
-    """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`."""
-    return [*end_killed(directory, root), *named.repair(root)]
+    return [] if root is None else [*end_killed(directory, root), *remove_own_drives(root)]
 
 
 DRIVES, CONTENTS = "drives", "drive_contents"
