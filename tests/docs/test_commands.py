@@ -78,7 +78,6 @@ ONLY_PARSED = {
     "compare --server": "the same: tests/system/test_compared_servers.py",
     "compare shared_buffers=4GB shared_buffers=16GB --server": "the same: tests/system/test_restarts.py",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
-    "drive simulate --trace": "needs a trace of a drive: tests/flash/test_command.py",
 }
 """The beginning of a command to the reason why nothing but its options is checked."""
 
