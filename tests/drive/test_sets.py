@@ -7,7 +7,7 @@ import pytest
 
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.options import DriveOptions
-from pgassay.interfaces.drive_counters import SMART, Counted, DriveCounters
+from pgassay.interfaces.drive_counters import Counted, DriveCounters
 from pgassay.interfaces.places import Mount
 from pgassay.interfaces.store import Drive, Needs
 from tests.drive.places import OURSELVES, on_fakes
@@ -73,9 +73,9 @@ def test_a_half_that_counts_nothing_is_there_beside_one_that_counts(
     assert {source for source, counted in found.items() if not counted} == silent
 
 
-def only_one(mount: Mount) -> Mapping[str, DriveCounters]:
+def only_one(device: str) -> DriveCounters | None:
     """One real drive that counts, and no other."""
-    return {SMART: one_drive} if mount.device == "/dev/one" else {}
+    return one_drive if device == "/dev/one" else None
 
 
 def one_drive() -> Counted:

@@ -2,14 +2,15 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 
+from pgassay.drive.directory import CountersOf
 from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import SmartOfMounts
-from pgassay.lab.drives import CountersOf, not_told, real_drives
+from pgassay.interfaces.drive_counters import Counted
+from pgassay.lab.drives import not_told, real_drives
 from tests.fakes.runner import FakeRunner
 
 WANTED = ("tps", "physical_bytes", "write_amplification", "wal_write_amplification")
@@ -82,7 +83,10 @@ def test_what_one_drive_of_both_does_not_count_is_said_once(tmp_path: Path) -> N
 
 def fixed(*names: str) -> CountersOf:
     """Any device is one drive, which counts just this."""
-    read = partial(dict.fromkeys, names, 1.0)
+
+    def read() -> Counted:
+        return dict.fromkeys(names, 1.0)
+
     return lambda device: read
 
 

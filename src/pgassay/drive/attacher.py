@@ -22,7 +22,7 @@ from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume, too_little_room
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.directory import Counting, DirectoryDrive, nothing
+from pgassay.drive.directory import CountersOf, DirectoryDrive, nothing
 from pgassay.drive.options import (
     AGED,
     LEAST_SHARE,
@@ -91,8 +91,8 @@ class Attacher:
     """Gets memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
     _wanted_bytes: int = 0
-    counting: Counting = nothing
-    """What the real drive under a mount counts of itself."""
+    counting: CountersOf = nothing
+    """Who asks real drives what they count."""
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
     _foreseen: dict[Path, Filesystem] = field(default_factory=dict)
 

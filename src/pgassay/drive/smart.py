@@ -25,9 +25,8 @@ from math import log2
 from pathlib import Path
 from typing import Any
 
-from pgassay.interfaces.drive_counters import SMART, Counted, DriveCounters
+from pgassay.interfaces.drive_counters import Counted, DriveCounters
 from pgassay.interfaces.errors import BenchError
-from pgassay.interfaces.places import Mount
 from pgassay.interfaces.running import Completed, Runner
 
 PROGRAM = "nvme"
@@ -392,10 +391,6 @@ class SmartOfMounts:
     def __init__(self, runner: Runner) -> None:
         self._runner = runner
         self._known: dict[Path, DriveCounters | None] = {}
-
-    def under(self, mount: Mount) -> Mapping[str, DriveCounters]:
-        found = self.of(mount.device)
-        return {SMART: found} if found is not None else {}
 
     def of(self, device: str) -> DriveCounters | None:
         """The counters of the drive that a device is, or is a part of; None where there are none.

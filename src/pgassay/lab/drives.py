@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.directory import CountersOf
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import RemovedError, find_root
 from pgassay.drive.sessions import remove_own_drives
@@ -47,7 +48,7 @@ def local_attacher(runner: Runner, account: Account) -> Attacher:
         program=RealDaemon(),
         account=account,
         mount_of=mount_of,
-        counting=SmartOfMounts(runner).under,
+        counting=SmartOfMounts(runner).of,
     )
 
 
@@ -79,10 +80,6 @@ class RealDrive:
     @property
     def words(self) -> str:
         return f"the drive of {'the WAL' if self.owner == WAL else 'the data'} ({self.asked.label} on {self.device})"
-
-
-CountersOf = Callable[[str], DriveCounters | None]
-"""The counters of the drive that a device is, or is a part of; None where there are none."""
 
 
 def real_drives(options: DriveOptions, device: str, directory: Path, smart: CountersOf) -> tuple[RealDrive, ...]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pgassay import scratch
 from pgassay.count import Valgrind
+from pgassay.drive.directory import CountersOf
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.hardware_counter import HardwareCounter
@@ -33,7 +34,7 @@ from pgassay.interfaces.probe import Reader, Target
 from pgassay.interfaces.server import Installation, Server
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import CountersOf, Drives, local_attacher, owned
+from pgassay.lab.drives import Drives, local_attacher, owned
 from pgassay.lab.environment import FOREIGN_SHARE_MAX, Environment
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import Building, builder_of, default_directory, local_finder, stand_in

@@ -24,7 +24,7 @@ from pgassay.drive.block.kernel import (
     refusals_of,
     size_bytes,
 )
-from pgassay.drive.directory import Counting, DirectoryDrive, nothing
+from pgassay.drive.directory import CountersOf, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.drive.sessions import DEVICE
 from pgassay.errors import UsageError
@@ -233,7 +233,7 @@ class MountedDevice:
         self,
         account: Account,
         mount_of: Callable[[Path], Mount],
-        counting: Counting = nothing,
+        counting: CountersOf = nothing,
         snapshots_in: Path | None = None,
     ) -> DeviceDrive:
         """One more drive on it. Raises `DriveError`; where it was to be the first, the device is unmounted then."""
