@@ -131,7 +131,7 @@ def test_bash(bash: Ask) -> None:
     assert bash("pgassay run mi") == ["mine.toml"]
     assert bash("pgassay show ") == ["runs/one", "runs/two words"]
     assert bash("pgassay show e") == ["elsewhere"]
-    assert bash("pgassay drive cr") == ["create"]
+    assert bash("pgassay drive sn") == ["snapshots"]
     assert bash("pgassay completion ") == ["bash", "zsh", "fish"]
     assert bash("pgassay run --pairing alt") == ["alternate"]
     assert bash("pgassay nothing-of-the-kind x") == []
@@ -143,8 +143,8 @@ def test_fish(fish: Ask) -> None:
     assert "mine.toml" in fish("pgassay run mi")
     assert "mine.csv" not in fish("pgassay run mi")
     assert fish("pgassay show runs/o") == ["runs/one"]
-    assert fish("pgassay drive cr") == ["create"]
-    assert "--help" in fish("pgassay drive list --h")
+    assert fish("pgassay drive sn") == ["snapshots"]
+    assert "--help" in fish("pgassay drive snapshots --h")
 
 
 def test_zsh(zsh: Ask) -> None:
@@ -152,7 +152,7 @@ def test_zsh(zsh: Ask) -> None:
     assert zsh("pgassay run fillfactor-d") == ["fillfactor-drive"]
     assert zsh("pgassay run mine.t") == ["mine.toml"]
     assert zsh("pgassay show runs/o")[0].rstrip("/") == "runs/one"
-    assert zsh("pgassay drive cr") == ["create"]
+    assert zsh("pgassay drive sn") == ["snapshots"]
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

@@ -56,12 +56,6 @@ ONLY_PARSED = {
     "drive compressibility DIR": "reads a cluster of PostgreSQL's: the tests of that package have one",
     "diagnose RUN --disk RUN": "needs a disk study of this machine: tests/report/test_diagnosing.py plants one",
     "doctor --repair": "changes the machine",
-    "drive create": "mounts a file system",
-    "drive fsck": "needs a drive that was made: tests/drive",
-    "drive list --repair": "puts away what other runs on this machine have left",
-    "drive precondition": "erases a real device: tests/drive/block has loop devices",
-    "drive prove": "needs a drive that counts: tests/cli/test_precondition.py has an emulated one",
-    "drive record": "needs a drive that was made: tests/drive",
     "init --from": "asks a server: tests/system",
     "postgres build": "compiles servers for minutes: tests/postgres and tests/system",
     "drive predict RUN": "needs a run whose drives were aged: tests/lab/test_prediction.py",
@@ -84,7 +78,6 @@ ONLY_PARSED = {
     "compare --server": "the same: tests/system/test_compared_servers.py",
     "compare shared_buffers=4GB shared_buffers=16GB --server": "the same: tests/system/test_restarts.py",
     "run --discard-snapshots": "removes what other runs on this machine have prepared",
-    "drive simulate --trace": "needs a trace of a drive: tests/flash/test_command.py",
 }
 """The beginning of a command to the reason why nothing but its options is checked."""
 
@@ -92,7 +85,7 @@ COMMANDS_SHOWN = commands()
 PLANNED = ("run ", "compare ", "drive cut ")
 """Planned with --dry-run, which looks for a PostgreSQL."""
 
-ALONE = ("--help", "doctor", "studies", "drive list", "drive simulate", "drive snapshots", "postgres list")
+ALONE = ("--help", "doctor", "studies", "drive simulate", "drive snapshots", "postgres list")
 """Commands that do something without any word more; others that stand alone are only named."""
 NEED_ROOT = (
     "run cache", "run fillfactor-drive", "run fillfactor --quick --set drive.data=", "run power-cut",

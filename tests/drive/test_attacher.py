@@ -9,7 +9,6 @@ import pytest
 
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
-from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import DriveError, Missing, SpaceError
@@ -109,7 +108,7 @@ def test_a_device_is_not_written_over_for_a_plan(tmp_path: Path, monkeypatch: py
     disk.write_bytes(b"\0" * (64 << 20))
     monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
     bench = attacher(planned=True, owned=frozenset([disk]))
-    options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk), precondition=1))
+    options = DriveOptions(data=OneDrive(place=DriveLevel(DriveKind.DEVICE, disk)))
     drive = bench.attach(options, tmp_path / "new", NEEDS)
     mount = drive.mount()
     assert (drive.kind, mount.device, mount.size_bytes, mount.filesystem) == ("device", str(disk), 64 << 20, "ext4")
@@ -127,18 +126,17 @@ def of_device(disk: Path, **more: Any) -> OneDrive:
 def disks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """Two devices that are ours."""
     monkeypatch.setattr(device, "require_ours", lambda path, runner: None)
-    monkeypatch.setattr("pgassay.drive.attacher.require_trimmable", lambda path, option: None)
     for name in ("one", "two"):
         with (tmp_path / name).open("wb") as file:
             file.truncate(1 << 30)
     return tmp_path / "one", tmp_path / "two"
 
 
-@pytest.mark.parametrize("other", [{"filesystem_name": "xfs"}, {"precondition": 1}, {"trim": True}])
+@pytest.mark.parametrize("other", [{"filesystem_name": "xfs"}, {"mkfs": ("-b", "1024")}])
 def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
     tmp_path: Path, disks: tuple[Path, Path], other: dict[str, Any]
 ) -> None:
-    """They were once seen in the run alone, after the first of them was preconditioned."""
+    """They were once seen in the run alone, after the first of them was written over."""
     one, two = disks
     stable = tmp_path / "by-id"
     stable.symlink_to(one)
@@ -146,10 +144,10 @@ def test_a_plan_refuses_two_uses_of_one_device_as_a_run_does(
     bench.attach(DriveOptions(data=of_device(one)), tmp_path / "new", NEEDS)
     bench.attach(DriveOptions(data=of_device(stable), wal=of_device(one)), tmp_path / "new", NEEDS)
     bench.attach(DriveOptions(data=of_device(two, **other)), tmp_path / "new", NEEDS)
-    with pytest.raises(UsageError, match="two file systems or preparations"):
+    with pytest.raises(UsageError, match="two file systems"):
         bench.attach(DriveOptions(data=of_device(stable, **other)), tmp_path / "new", NEEDS)
     apart = DriveOptions(data=of_device(one), wal=of_device(one, **other))
-    with pytest.raises(UsageError, match="two file systems or preparations"):
+    with pytest.raises(UsageError, match="two file systems"):
         attacher(planned=True, owned=frozenset([one])).attach(apart, tmp_path / "new", NEEDS)
 
 
@@ -290,27 +288,3 @@ def test_nothing_can_be_put_on_it(tmp_path: Path) -> None:
     with pytest.raises(DriveError, match="a dry run makes nothing"):
         drive.how_cloned()
     assert (drive.counters(tmp_path), drive.traits(tmp_path)) == ({}, {})
-
-
-@pytest.mark.parametrize("refuses", [False, True])
-def test_a_device_whose_preconditioning_fails_is_marked_as_ours_if_it_lets_us(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refuses: bool
-) -> None:
-    """It carries data without a signature then, and was refused ever after."""
-    disk, labels = tmp_path / "disk", list[str]()
-    with disk.open("wb") as file:
-        file.truncate(64 << 20)
-
-    def make(self: FakeKernel, path: Path, filesystem: Filesystem, label: str) -> None:
-        labels.append(label)
-        if refuses:
-            raise DriveError("could not make ext4")
-
-    def fail(path: Path, drive_writes: int, tell: object) -> int:
-        raise DriveError("could not write over it: Input/output error")
-
-    monkeypatch.setattr(FakeKernel, "make", make)
-    monkeypatch.setattr(device, "precondition", fail)
-    with pytest.raises(DriveError, match="Input/output error"):
-        device.MountedDevice(disk, Filesystem(), tmp_path / "point", FakeKernel(), lambda: None, drive_writes=1)
-    assert labels == ["pgassay-own"]

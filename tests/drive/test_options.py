@@ -86,8 +86,8 @@ def test_levels_keep_their_canonical_text() -> None:
         ({}, "drive.state=fresh"),
         ({"data": "image"}, "drive.state=fresh"),
         ({"data": "csd", "wal": "directory:/mnt"}, "drive.state=fresh"),
-        ({"data": "device:/dev/nvme9n1"}, "drive.data.precondition=2"),
-        ({"data": "csd", "wal": "device:/dev/nvme9n1"}, "drive.wal.precondition=2"),
+        ({"data": "device:/dev/nvme9n1"}, "drive.state=fresh"),
+        ({"data": "csd", "wal": "device:/dev/nvme9n1"}, "drive.state=fresh"),
     ],
 )
 def test_what_cannot_be_aged_is_refused_and_not_ignored(levels: dict[str, str], hint: str) -> None:
@@ -96,19 +96,6 @@ def test_what_cannot_be_aged_is_refused_and_not_ignored(levels: dict[str, str], 
         DriveOptions.from_levels({**levels, "state": "aged"})
     assert caught.value.hint is not None
     assert hint in caught.value.hint
-
-
-def test_a_device_that_is_written_over_first_starts_aged() -> None:
-    asked = DriveOptions.from_levels({"data": "device:/dev/nvme9n1", "data.precondition": "2", "state": "aged"})
-    assert (asked.state, asked.data.precondition) == ("aged", 2)
-
-
-def test_only_devices_are_trimmed_before_a_trial() -> None:
-    assert DriveOptions.from_levels({"data": "device:/dev/nvme9n1", "data.trim": "on"}).data.trim
-    for kind in ("image", "csd"):
-        with pytest.raises(UsageError, match="does not apply to a drive of kind") as caught:
-            DriveOptions.from_levels({"data": kind, "data.trim": "on"})
-        assert "mount_options=discard" in (caught.value.hint or "")
 
 
 @pytest.mark.parametrize("owner", ["data", "wal"])

@@ -73,11 +73,9 @@ def test_a_half_that_counts_nothing_is_there_beside_one_that_counts(
     assert {source for source, counted in found.items() if not counted} == silent
 
 
-class OnlyOne:
+def only_one(device: str) -> DriveCounters | None:
     """One real drive that counts, and no other."""
-
-    def of(self, device: str) -> DriveCounters | None:
-        return one_drive if device == "/dev/one" else None
+    return one_drive if device == "/dev/one" else None
 
 
 def one_drive() -> Counted:
@@ -104,7 +102,7 @@ def test_a_real_drive_that_counts_does_not_stand_for_both(
     levels = {"data": f"directory:{tmp_path / data / 'data'}", "wal": f"directory:{tmp_path / wal / 'wal'}"}
     for each in (data, wal):
         (tmp_path / each).mkdir(exist_ok=True)
-    drives = Attacher(*machine, devices=OnlyOne()).attach(DriveOptions.from_levels(levels), tmp_path, Needs(64 << 20))
+    drives = Attacher(*machine, counting=only_one).attach(DriveOptions.from_levels(levels), tmp_path, Needs(64 << 20))
     found = counted_of(drives)
     assert {source for source, counted in found.items() if counted} == telling
     assert {source for source, counted in found.items() if not counted} == silent

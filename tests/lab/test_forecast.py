@@ -15,10 +15,8 @@ from pgassay.lab.machine import (
     TRIAL_S,
     TURN_S,
     Forecast,
-    Overwriting,
     forecast,
     length_known,
-    overwritings,
     planned_s,
     times_expected,
 )
@@ -135,11 +133,3 @@ def test_a_count_of_transactions_tells_no_length() -> None:
     assert length_known(study_of())
     assert not length_known(study_of(load={"transactions": "100"}))
     assert length_known(study_of(load={"duration": "20s", "transactions": "none"}))
-
-
-def test_a_device_that_is_written_over_first_is_named_once_with_its_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.lab.machine.size_bytes", lambda device: 1 << 20)
-    drives = {"drive.data": "device:/dev/some", "drive.wal": "device:/dev/some"}
-    study = study_of(fixed={**drives, "drive.data.precondition": "2", "drive.wal.precondition": "2"})
-    assert overwritings(resolve(study, fake_site())) == (Overwriting("/dev/some", 2, 1 << 20),)
-    assert overwritings(resolve(study_of(fixed=drives), fake_site())) == ()

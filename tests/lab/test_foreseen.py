@@ -11,6 +11,7 @@ import pytest
 
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block import device
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.errors import PgassayError
 from pgassay.interfaces.errors import DriveError
 from pgassay.lab import drives, run
@@ -43,9 +44,8 @@ class Machine:
 
     def resolved(self, **changes: Any) -> ResolvedStudy:
         names = [f"device:{self.disks / name}" for name in ("one", "two")]
-        fixed = {"drive.data.precondition": "1", **changes.pop("fixed", {})}
         design = {"baseline": {"drive.data": names[0]}, **changes.pop("design", {})}
-        study = study_of(factors={"drive.data": names}, design=design, fixed=fixed, **changes)
+        study = study_of(factors={"drive.data": names}, design=design, **changes)
         return resolve(study, fake_site(drive=self.foreseeing.attach, ahead=self.foreseeing.ahead))
 
     def prepare(self, resolved: ResolvedStudy) -> None:
@@ -67,13 +67,14 @@ def machine(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Machine]:
             if path in found.foreign or path in found.kernel.mounted.values():
                 raise DriveError(f'"{path}" is in use')
 
-        def precondition(path: Path, drive_writes: int, tell: object) -> int:
+        make = found.kernel.make
+
+        def made(path: Path, filesystem: Filesystem, label: str) -> None:
             found.written.append(path)
-            return 0
+            make(path, filesystem, label)
 
         monkeypatch.setattr(device, "require_ours", require_ours)
-        monkeypatch.setattr(device, "precondition", precondition)
-        monkeypatch.setattr(device, "state_of", lambda path, runner: "as it was found")
+        monkeypatch.setattr(found.kernel, "make", made)
         monkeypatch.setattr(run, "surroundings", lambda bench, mount, study: ())
         monkeypatch.setattr(run, "drive_remarks", lambda resolved, bench: ())
         yield found
@@ -143,8 +144,7 @@ def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
 ) -> None:
     ended: list[Path] = []
     monkeypatch.setattr(drives, "_end_killed", ended.append)
-    wal = {"drive.data.precondition": "1", "drive.wal": f"directory:{tmp_path}"}
-    foresee(machine.resolved(fixed=wal), lambda mount, study: None, begins=True)
+    foresee(machine.resolved(fixed={"drive.wal": f"directory:{tmp_path}"}), lambda mount, study: None, begins=True)
     assert ended == [machine.place, tmp_path], "each once, however many servers have it"
 
 
@@ -159,10 +159,10 @@ def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: M
     study = study_of(
         factors={"drive.data.filesystem": ["ext4", "xfs"]},
         design={"baseline": {"drive.data.filesystem": "ext4"}},
-        fixed={"drive.data": f"device:{machine.disks / 'one'}", "drive.data.precondition": "1"},
+        fixed={"drive.data": f"device:{machine.disks / 'one'}"},
     )
     environment = machine.resolved().environment
-    with pytest.raises(PgassayError, match="two file systems or preparations"):
+    with pytest.raises(PgassayError, match="two file systems"):
         machine.prepare(resolve(study, environment))
     assert machine.written == []
 

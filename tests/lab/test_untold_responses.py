@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
+from pgassay.drive.directory import CountersOf
 from pgassay.drive.options import DriveOptions
-from pgassay.drive.smart import BelievedMounts, SmartOfMounts
-from pgassay.interfaces.drive_counters import DriveCounters, Trust
+from pgassay.drive.smart import SmartOfMounts
+from pgassay.interfaces.drive_counters import Counted
 from pgassay.lab.drives import not_told, real_drives
 from tests.fakes.runner import FakeRunner
 
 WANTED = ("tps", "physical_bytes", "write_amplification", "wal_write_amplification")
 
 
-def untold(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts, wanted: Sequence[str]) -> str:
+def untold(options: DriveOptions, device: str, directory: Path, smart: CountersOf, wanted: Sequence[str]) -> str:
     return not_told(real_drives(options, device, directory, smart), wanted)
 
 
@@ -41,7 +42,7 @@ def smartctl(arguments: Sequence[str], given: str) -> tuple[int, str, str]:
     ],
 )
 def test_each_drive_that_is_silent_is_named(tmp_path: Path, levels: dict[str, str], device: str, said: str) -> None:
-    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
+    smart = SmartOfMounts(FakeRunner({"smartctl": smartctl})).of
     found = untold(DriveOptions.from_levels(levels), device, tmp_path, smart, WANTED)
     assert found == "" if not said else found.startswith(f"the drive of {said}")
     assert "tps" not in found
@@ -50,19 +51,8 @@ def test_each_drive_that_is_silent_is_named(tmp_path: Path, levels: dict[str, st
 
 
 def test_nobody_is_asked_for_what_no_study_wants(tmp_path: Path) -> None:
-    smart = BelievedMounts(SmartOfMounts(FakeRunner()))
+    smart = SmartOfMounts(FakeRunner()).of
     assert untold(DriveOptions(), "/dev/vda1", tmp_path, smart, ("tps", "latency_p99_ms")) == ""
-
-
-def test_a_drive_whose_counters_are_not_trusted_is_named_with_the_reason(tmp_path: Path) -> None:
-    failed = Trust(16 << 30, "2026-01-02", "nand_bytes_written moved by 0B while 8GB of random data were written")
-    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})), lambda drive: failed)
-    assert untold(DriveOptions(), "/dev/sda1", tmp_path, smart, ("write_amplification",)) == (
-        "the drive of the data (directory on /dev/sda1) does not report what is needed for write_amplification"
-        " (its counters are not trusted, because nand_bytes_written moved by 0B while 8GB of random data were written"
-        " (proof of 2026-01-02))"
-    )
-    assert "trusted" not in untold(DriveOptions(), "/dev/sda1", tmp_path, smart, ("physical_bytes",))
 
 
 PARTS = {"data": "device:/dev/sda1", "wal": "device:/dev/sda2"}
@@ -80,25 +70,24 @@ def test_the_wal_on_the_drive_of_the_data_has_no_figure_of_its_own(
     tmp_path: Path, wal: str, wanted: tuple[str, ...], said: str
 ) -> None:
     options = DriveOptions.from_levels({"data": "device:/dev/sda1", "wal": f"device:{wal}"})
-    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
+    smart = SmartOfMounts(FakeRunner({"smartctl": smartctl})).of
     found = untold(options, "/dev/sda1", tmp_path, smart, wanted)
     assert found == "" if not said else found.startswith(said) and found.endswith("so no wal_write_amplification")
 
 
 def test_what_one_drive_of_both_does_not_count_is_said_once(tmp_path: Path) -> None:
-    smart = BelievedMounts(SmartOfMounts(FakeRunner({"smartctl": smartctl})))
+    smart = SmartOfMounts(FakeRunner({"smartctl": smartctl})).of
     found = untold(DriveOptions.from_levels(PARTS), "/dev/sda1", tmp_path, smart, WANTED)
     assert found.count("physical_bytes") == 1
 
 
-class Fixed:
+def fixed(*names: str) -> CountersOf:
     """Any device is one drive, which counts just this."""
 
-    def __init__(self, *names: str) -> None:
-        self._read = lambda: dict.fromkeys(names, 1.0)
+    def read() -> Counted:
+        return dict.fromkeys(names, 1.0)
 
-    def of(self, device: str) -> DriveCounters | None:
-        return self._read
+    return lambda device: read
 
 
 @pytest.mark.parametrize(
@@ -114,5 +103,5 @@ class Fixed:
 def test_all_that_a_response_is_computed_from_is_needed(
     tmp_path: Path, counted: tuple[str, ...], wanted: str, missing: bool
 ) -> None:
-    smart = BelievedMounts(Fixed(*counted))
+    smart = fixed(*counted)
     assert (wanted in untold(DriveOptions(), "/dev/nvme0n1", tmp_path, smart, (wanted,))) is missing

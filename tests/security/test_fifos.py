@@ -39,7 +39,7 @@ LACKING = [
     ask.STATEMENTS_FILE, ask.LIKENESS_FILE, f"{TRIAL}/{trials.SUMS_FILE}", f"{TRIAL}/{trials.LEFT_OUT_FILE}",
     f"{STAGED}/{live_sample.FILE}", f"{STAGED}/pgbench.err", f"{STAGED}/{trials.TRIAL_FILE}",
     *(f"{TRIAL}/{name}" for name in (ask.LATENCIES_FILE, power_cuts.FILE, slices.FILE)),
-    *(f"{TRIAL}/{each}" for each in (known.PROOFS_FILE, known.DISK_FILE)),
+    f"{TRIAL}/{known.DISK_FILE}",
 ]  # fmt: skip
 """A run goes without these, or is damaged there alone."""
 

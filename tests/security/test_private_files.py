@@ -13,7 +13,7 @@ from pgassay.locks import FileLock
 from pgassay.record import calibrations, known
 from pgassay.record.disk import RealDisk
 from pgassay.report import vega
-from tests.record import test_calibrations, test_counter_proofs, test_disk_capacities, test_trial_lengths
+from tests.record import test_calibrations, test_disk_capacities, test_trial_lengths
 
 
 @pytest.fixture
@@ -42,28 +42,25 @@ def test_state_is_closed_to_others(home: Path) -> None:
         pass
     assert FileLock(place / "host-changes.lock").take()
     Ledger(place, "boot").add("value", Path("/proc/sys/x"), "1")
-    known.remember_proof(disk, place / known.PROOFS_FILE, test_counter_proofs.FOUND)
     user = calibrations.user_file(os.environ, home)
     calibrations.remember(disk, user, test_calibrations._calibration())
     known.remember_disk(disk, user.with_name(known.DISK_FILE), test_disk_capacities.FOUND)
     lengths = test_trial_lengths.took(2.0)
     known.remember_lengths(disk, user.with_name(known.LENGTHS_FILE), lengths)
     assert {each.name for each in home.rglob("*.json")} == {
-        calibrations.FILE, known.PROOFS_FILE, known.DISK_FILE, known.LENGTHS_FILE,
+        calibrations.FILE, known.DISK_FILE, known.LENGTHS_FILE,
     }  # fmt: skip
     assert open_to_others(home) == {}
 
 
-@pytest.mark.parametrize("first", ["scratch", "lock", "proofs"])
+@pytest.mark.parametrize("first", ["scratch", "lock"])
 def test_whatever_is_kept_first_closes_the_state_directory(home: Path, first: str) -> None:
     place = scratch.state_directory()
     if first == "scratch":
         with scratch.folder("test"):
             pass
-    elif first == "lock":
-        assert FileLock(place / "host-changes.lock").take()
     else:
-        known.remember_proof(RealDisk(), place / known.PROOFS_FILE, test_counter_proofs.FOUND)
+        assert FileLock(place / "host-changes.lock").take()
     assert open_to_others(home) == {}
 
 

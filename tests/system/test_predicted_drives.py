@@ -1,17 +1,16 @@
 """What a write signature predicts of an emulated drive is what that drive's own ageing comes to, within 5 %."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pgassay._core import write_flash_trace
+from pgassay.drive.block.daemon import AGEING_PATIENCE_S, SocketControl
 from pgassay.flash.prediction import Target, predict
 from pgassay.interfaces.write_signature import of_trace
 from tests.drive.block import real
 from tests.flash.test_prediction import BLOCKS, LIVE, WITHIN, recorded
-from tests.system.journeys import Place
 
 pytestmark = [pytest.mark.system, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -41,22 +40,17 @@ def trace_of(path: Path, kind: str) -> Path:
 
 @pytest.mark.parametrize("kind", MODELS)
 @pytest.mark.parametrize("spare", [0.07, 0.28])
-def test_an_emulated_drive_ages_to_what_was_predicted(kind: str, spare: float, journey: Place) -> None:
+def test_an_emulated_drive_ages_to_what_was_predicted(kind: str, spare: float, tmp_path: Path) -> None:
     real.require(kind)
-    trace = trace_of(journey.path / "load.trace", kind)
-    name = f"predicted-{kind}"
-    where = ("--data-dir", str(journey.data))
-    words = ("--capacity", f"{BLOCKS * 4096}B", "--over-provisioning", str(spare))
-    assert journey.pgassay("drive", "create", name, kind, *words, *where).returncode == 0
-    try:
-        filled = ("--live-share", str(LIVE), "--compressed-to", str(COLD))
-        done = journey.pgassay("drive", "age", name, "--trace", str(trace), *filled, *where, "--json")
-        assert done.returncode == 0, done.stderr
-        superblock = json.loads(journey.pgassay("drive", "stats", name, *where, "--json").stdout)["superblock_bytes"]
-    finally:
-        journey.pgassay("drive", "destroy", name, *where)
+    trace = trace_of(tmp_path / "load.trace", kind)
+    with real.emulated_devices(tmp_path) as made:
+        made(kind, BLOCKS * 4096 >> 20, spare)
+        control = SocketControl(tmp_path / "home")
+        asked = {"live_share": LIVE, "compressibility": COLD, "mode": "trace", "trace": str(trace)}
+        aged = control.ask("age", patience_s=AGEING_PATIENCE_S, **asked)
+        superblock = control.ask("stats")["superblock_bytes"]
     capacity = BLOCKS * 4096
     cold = 1.0 if kind == "ssd" else COLD
     target = Target(MODELS[kind][0], capacity, spare, LIVE * capacity, 1.0, cold, superblock // 4096)
-    found = json.loads(done.stdout)["write_amplification"]
+    found = aged["write_amplification"]
     assert predict(of_trace(trace), target).write_amplification == pytest.approx(found, rel=WITHIN)

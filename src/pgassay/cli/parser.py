@@ -157,7 +157,7 @@ class Parser(_Parser):
 
 
 class Action(_Parser):
-    """The parser of one action of a command that has several (`postgres build`, `drive create`)."""
+    """The parser of one action of a command that has several (`postgres build`, `drive cut`)."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """What argparse calls for an action; an unknown option is refused here, where the known ones are known."""

@@ -61,12 +61,6 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_titled("model", likeness.in_words(plan.scale_model) if plan.scale_model is not None else ()),
-        *(
-            f"  first       {formatting.counted(each.drive_writes, 'drive write')} of"
-            f" {formatting.size(each.size_bytes)} to"
-            f" {each.device}, their time not counted"
-            for each in plan.overwritings
-        ),
         *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),

@@ -256,8 +256,7 @@ def run_document(
             if arguments.dry_run:
                 print_plan(planned, as_json=arguments.json)
                 return FOUND if planned.missing else SUCCESS
-            # Devices are printed while they are written over.
-            print_plan(replace(planned, overwritings=()), as_json=False, stream=sys.stderr)
+            print_plan(planned, as_json=False, stream=sys.stderr)
         if written.study.design.reboots:
             warn("its authors rebooted after each block, and this run does not")
         with ExitStack() as stack:
@@ -347,8 +346,6 @@ def overrides(arguments: argparse.Namespace) -> "Overrides":
 
 
 def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
-    from pgassay.cli._preparing import PreparationLines
-    from pgassay.drive.block.preparation import tell_nobody
     from pgassay.lab.workbench import BenchOptions
     from pgassay.postgres.attached.restarts import LIMIT_S, RestartCommand
     from pgassay.study.units import parse_memory, parse_time_s
@@ -378,7 +375,6 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         dry_run=arguments.dry_run,
         snapshots_in=arguments.snapshots_in,
         building=building_of(arguments, quiet=silent(arguments)),
-        tell_overwriting=tell_nobody if silent(arguments) else PreparationLines(),
         servers=servers,
         owns_server="" in arguments.i_own,
         companions=tuple(arguments.companion),

@@ -19,10 +19,10 @@ from pgassay.drive.block.daemon import Daemon
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive, Volume
 from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume, too_little_room
 from pgassay.drive.block.kernel import Kernel
-from pgassay.drive.block.preparation import Tell, require_trimmable, tell_nobody, trim
-from pgassay.drive.directory import DirectoryDrive
+from pgassay.drive.directory import CountersOf, DirectoryDrive, nothing
 from pgassay.drive.options import (
     AGED,
     LEAST_SHARE,
@@ -36,7 +36,6 @@ from pgassay.drive.options import (
 )
 from pgassay.drive.root import Root, look_at_root, refusals_in
 from pgassay.drive.sessions import POINT, session_below
-from pgassay.drive.smart import BelievedMounts, DeviceCounters, SmartOfMounts, TrustOf, never_proven
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
 from pgassay.interfaces.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
@@ -92,19 +91,10 @@ class Attacher:
     """Gets memory, room, rights and programs that are not there; whatever else would be refused is refused."""
     _reserved_bytes: int = 0
     _wanted_bytes: int = 0
-    known: TrustOf = never_proven
-    """What known writes showed of drives' counters."""
-    devices: DeviceCounters | None = None
-    """Who asks real drives what they count; None for nvme-cli and smartctl."""
-    tell: Tell = tell_nobody
-    """Hears how far a device is written over before its file system is made."""
-    _smart: BelievedMounts = field(init=False)
+    counting: CountersOf = nothing
+    """Who asks real drives what they count."""
     _mounted: dict[Path, device.MountedDevice] = field(default_factory=dict)
-    _foreseen: dict[Path, device.Use] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        """Ask a drive once, however many file systems lie on it."""
-        self._smart = BelievedMounts(self.devices or SmartOfMounts(self.runner), self.known)
+    _foreseen: dict[Path, Filesystem] = field(default_factory=dict)
 
     def ahead(self) -> "Attacher":
         """The same for a look ahead, which knows the devices that are mounted, and refuses none for room that its file
@@ -139,7 +129,7 @@ class Attacher:
             if shared is None:
                 self._require_owned(drive)
             elif not self.planned:
-                return shared.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
+                return shared.drive(self.account, self.mount_of, self.counting, self.snapshots_in)
         if self.planned:
             return self._planned(drive, options, directory, needs)
         session = session_below(directory, self.account, self.mount_of, self.allow_volatile)
@@ -155,12 +145,8 @@ class Attacher:
                     session.path / HOME / POINT,
                     self.kernel,
                     lambda: session.close(self.keep_snapshots),
-                    drive.precondition,
-                    device.state_of(drive.path, self.runner),
-                    (lambda point: trim(point, self.runner)) if drive.trim else None,
-                    self.tell,
                 )
-                found = mounted.drive(self.account, self.mount_of, self._smart, self.snapshots_in)
+                found = mounted.drive(self.account, self.mount_of, self.counting, self.snapshots_in)
                 self._mounted[drive.path.resolve()] = mounted
                 return found
             return self._block(drive, options, session.root, home, needs, lambda: session.close(self.keep_snapshots))
@@ -189,7 +175,7 @@ class Attacher:
                 self.mount_of,
                 allow_volatile=self.allow_volatile,
                 keep_snapshots=self.keep_snapshots,
-                counting=self._smart,
+                counting=self.counting,
                 snapshots_in=self.snapshots_in,
             )
         found = attached.mount().filesystem
@@ -259,8 +245,6 @@ class Attacher:
         if self.owned.isdisjoint((drive.path, drive.path.resolve())):
             raise device.not_owned(drive.path)
         device.require_ours(drive.path, self.runner)
-        if drive.trim:
-            require_trimmable(drive.path, "trim=on")
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
         """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.
@@ -268,18 +252,17 @@ class Attacher:
         A plan mounts none, and remembers how each was asked for.
         """
         assert drive.path is not None
-        path, asked = drive.path.resolve(), (drive.filesystem, drive.precondition, drive.trim)
+        path, asked = drive.path.resolve(), drive.filesystem
         found = self._mounted.get(path)
         if found is not None and not found.used:
             found = None
-        known = found.use if found is not None else asked
+        known = found.filesystem if found is not None else asked
         if self.planned:
             known = self._foreseen.setdefault(path, known)
         if known != asked:
             raise UsageError(
-                f'"{drive.path}" is used with two file systems or preparations in one study',
-                "give all its uses the same filesystem, mkfs, mount_options, precondition and trim, or a partition "
-                "each",
+                f'"{drive.path}" is used with two file systems in one study',
+                "give all its uses the same filesystem, mkfs and mount_options, or a partition each",
             )
         return found
 

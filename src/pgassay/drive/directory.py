@@ -14,24 +14,23 @@ from pgassay.copying import copy_tree
 from pgassay.drive import snapshots
 from pgassay.drive.root import refusals_in, remove_tree
 from pgassay.drive.sessions import Session, require_clean, session_below
-from pgassay.drive.smart import BelievedCounters
 from pgassay.files import Directory, UntrustedError
-from pgassay.interfaces.drive_counters import DATA, DriveCounters
+from pgassay.interfaces.drive_counters import SMART, DriveCounters
 from pgassay.interfaces.errors import SpaceError
 from pgassay.interfaces.places import Account, Mount
 from pgassay.interfaces.store import Ageing, DriveOutline, Trait
-from pgassay.study.drives import COUNTERS, DriveKind
+from pgassay.study.drives import DriveKind
 
 RESERVE_BYTES = 64 << 20
 """Room that a clone needs besides its data: a server's own files and the first segments of WAL."""
 
-Counting = Callable[[Mount], Mapping[str, DriveCounters]]
-"""What the device under a mount counts of itself, by source."""
+CountersOf = Callable[[str], DriveCounters | None]
+"""The counters of the drive that a device is, or is a part of; None where there are none."""
 
 
-def nothing(mount: Mount) -> Mapping[str, DriveCounters]:
+def nothing(device: str) -> DriveCounters | None:
     """No counters: the drive below a directory is not asked."""
-    return {}
+    return None
 
 
 class DirectoryDrive:
@@ -47,7 +46,7 @@ class DirectoryDrive:
         *,
         allow_volatile: bool = False,
         keep_snapshots: bool = True,
-        counting: Counting = nothing,
+        counting: CountersOf = nothing,
         snapshots_in: Path | None = None,
     ) -> None:
         """Use (or make) `directory/pgassay`, remove what killed labs left, open a session of our own.
@@ -138,12 +137,12 @@ class DirectoryDrive:
 
     def counters(self, directory: Path) -> Mapping[str, DriveCounters]:
         """See `Drive`: a directory counts nothing of its own, the device under it may."""
-        return self._counting(self.mount())
+        found = self._counting(self.mount().device)
+        return {} if found is None else {SMART: found}
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """See `Drive`: whether what the device under it counts was proven; all else is in the host's facts."""
-        found = self.counters(directory).values()
-        return {f"{DATA}.{COUNTERS}": Trait(each.words) for each in found if isinstance(each, BelievedCounters)}
+        """See `Drive`: none, all is in the host's facts."""
+        return {}
 
     def ageing(self) -> Ageing | None:
         return None

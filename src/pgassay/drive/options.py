@@ -283,7 +283,7 @@ _OF_EMULATED = {
     "store_bytes": "emulation.store_bytes",
 }
 """Options of emulated drives only, with their key in a description."""
-_WRITES_MAX = _DILATION_MAX = 100
+_DILATION_MAX = 100
 _WORD, _NAMED = r"[\w.^][\w.,=:^-]*", r"[a-z_]+=[\w.,=]+"
 _OF_MKFS = {
     **dict.fromkeys(("-b", "-C", "-E", "-g", "-G", "-i", "-I", "-m", "-N", "-n", "-O", "-R", "-s"), _WORD),
@@ -513,14 +513,6 @@ class OneDrive(Options):
         summary="which block garbage collection empties next",
         read_back=read_stats(in_stats),
     )
-    precondition: int = option(
-        whole(0, _WRITES_MAX), default=0, stage=Stage.INIT, unit="drive writes", read_back=not_read,
-        summary="times that a device is written over first",
-    )  # fmt: skip
-    trim: bool = option(
-        SWITCH, default=False, stage=Stage.INIT, read_back=not_read,
-        summary="before each trial tell a device what its file system does not use (fstrim)",
-    )  # fmt: skip
     store: str | None = option(
         choice(*DRIVE_STORES),
         default=None,
@@ -605,7 +597,7 @@ class DriveOptions(Options):
         choice(FRESH, AGED),
         default=FRESH,
         stage=Stage.INIT,
-        summary="emulated drives start fresh, or aged to their steady state (a device: by drive.data.precondition)",
+        summary="emulated drives start fresh, or aged to their steady state",
         read_back=not_read,
     )
     check: bool = option(
@@ -684,14 +676,10 @@ class DriveOptions(Options):
                     f'"drive.{of_emulated[0]}" does not apply to a drive of kind {drive.label}, as "drive.{owner}" is',
                     f"set drive.{owner}=ssd, csd or a description{beside}",
                 )
-            if self.state == AGED and not (drive.kind.emulated or drive.precondition):
-                device = drive.kind is DriveKind.DEVICE
+            if self.state == AGED and not drive.kind.emulated:
                 raise UsageError(
-                    f'"drive.state" cannot be "aged" for {owner} on a drive of kind {drive.label}'
-                    + (" that is not written over first" if device else ""),
-                    f"set drive.{owner}.precondition=2, or drive.state=fresh to take the device as it is"
-                    if device
-                    else "set drive.state=fresh: such a drive is taken as it is",
+                    f'"drive.state" cannot be "aged" for {owner} on a drive of kind {drive.label}',
+                    "set drive.state=fresh: such a drive is taken as it is",
                 )
             timed = self.described(drive)
             if timed is not None and timed.without_flash and timed.core.kind == "compressing":
@@ -732,12 +720,6 @@ def _check(owner: str, drive: OneDrive) -> None:
             raise UsageError(
                 f'"drive.{owner}.{name}" does not apply to a drive of kind {drive.label}',
                 "it applies to ssd, csd or a description",
-            )
-        if name in ("precondition", "trim") and drive.kind is not DriveKind.DEVICE:
-            raise UsageError(
-                f'"drive.{owner}.{name}" does not apply to a drive of kind {drive.label}',
-                "it applies to device:/dev/…; emulated drives are aged by drive.state=aged, and trimmed where they are "
-                "mounted with mount_options=discard",
             )
 
 

@@ -51,7 +51,7 @@ class Root:
 
     @property
     def drives(self) -> Path:
-        """Drives that users made; there is no such directory before the first."""
+        """Drives that users made with an earlier version."""
         return self.path / DRIVES
 
     def has_drives(self) -> bool:

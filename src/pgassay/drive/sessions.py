@@ -90,6 +90,28 @@ def undo_block_drives(place: Path) -> list[str]:
     return done
 
 
+def remove_own_drives(root: Root) -> list[str]:
+    """Remove the drives that earlier versions kept for users' own work and whose contents are gone; returns which.
+
+    That are emulated ones whose program is gone, and those without facts, which were being made. Images stay, as does
+    what serves.
+    """
+    done = []
+    with alone(root.path):
+        for home in sorted(root.drives.glob("*")):
+            made, emulated = (home / "drive.json").exists(), (home / daemon.CONFIGURATION).exists()
+            stays = not home.is_dir() or (made and not emulated) or (made and daemon.running(home) is not None)
+            if stays or (lock := take_lock(home)) is None:
+                continue
+            try:
+                undo_block_drives(home)
+                remove_tree(home)
+            finally:
+                os.close(lock)
+            done.append(f"drive {home.name}")
+    return done
+
+
 def _require_ours(entry: MountEntry, place: Path) -> None:
     source = Path(entry.source)
     if _is_fuse(entry):

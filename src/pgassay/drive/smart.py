@@ -1,4 +1,4 @@
-"""What real drives count of themselves, by nvme-cli and smartctl, and which of their counters are believed.
+"""What real drives count of themselves, by nvme-cli and smartctl.
 
 How a command is asked for JSON differs between plugins and versions of nvme-cli (`-j`, `-o json`, `-f json`, not at
 all), so the program is asked for that command's options first; it lists them without a device. The readers of its texts
@@ -14,21 +14,19 @@ the unit in it (`NAND_Writes_1GiB`), and only such names are read. Crucial and M
 own, once for the host and once for the flash: the size comes from the host's bytes. `Total_LBAs_Written` is not read:
 it is what the database calls attribute 241 of drives that it does not know, whose units differ.
 
-NAND writes of a drive whose proof failed are left out of what it counts, so that whatever is computed from them is not
-available, instead of wrong. The name of a device may be another drive's after the next boot, so it identifies nothing.
+Nothing here checks what a drive reports.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import log2
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
-from pgassay.interfaces.drive_counters import NAND_WRITTEN, SMART, Counted, DriveCounters, Trust
+from pgassay.interfaces.drive_counters import Counted, DriveCounters
 from pgassay.interfaces.errors import BenchError
-from pgassay.interfaces.places import Mount
 from pgassay.interfaces.running import Completed, Runner
 
 PROGRAM = "nvme"
@@ -431,89 +429,6 @@ def unit_bytes_of(media: Media, host_bytes: float) -> float | None:
         return measured if measured is not None and 1 <= measured <= _LARGEST_UNIT_BYTES else None
     too_early = host_bytes < _FEW_UNITS * media.unit_bytes
     return media.unit_bytes if too_early or measured == media.unit_bytes else None
-
-
-NOT_PROVEN = "not proven"
-TrustOf = Callable[[str], Trust | None]
-"""From a drive's identity to what a known write showed of it; None for one that was never proven."""
-_SYS = Path("/sys/class/block")
-
-
-class DeviceCounters(Protocol):
-    """Whoever asks drives what they count."""
-
-    def of(self, device: str) -> DriveCounters | None:
-        """The counters of the drive that a device is, or is a part of; None where there are none."""
-
-
-def never_proven(drive: str) -> Trust | None:
-    return None
-
-
-def identity_of(device: Path, sys: Path = _SYS) -> str:
-    """What the drive under a device says that it is: model and serial number, else its world wide name.
-
-    Of a loop device the file below it. Empty where the drive does not say.
-    """
-    folder = (sys / device.resolve().name).resolve()
-    if (folder / "partition").exists():
-        folder = folder.parent
-    file = _text(folder / "loop" / "backing_file")
-    if file:
-        return f"loop device over {file}"
-    serial = _text(folder / "device" / "serial") or _text(folder / "serial")
-    if serial:
-        return f"{_text(folder / 'device' / 'model')} {serial}".strip()
-    return _text(folder / "wwid") or _text(folder / "device" / "wwid")
-
-
-@dataclass(eq=False)
-class BelievedCounters:
-    """What a drive counts, as far as that is believed; see `interfaces.drive_counters.DriveCounters`."""
-
-    read: DriveCounters
-    trust: Trust | None
-
-    def __call__(self) -> Counted:
-        """As the drive reports it, without NAND writes where a known write did not move them as it must."""
-        found = self.read()
-        if self.trust is None or not self.trust.problem:
-            return found
-        return {name: value for name, value in found.items() if name != NAND_WRITTEN}
-
-    @property
-    def words(self) -> str:
-        return NOT_PROVEN if self.trust is None else self.trust.words
-
-
-@dataclass(eq=False)
-class BelievedMounts:
-    """What the drives under mounts count, as far as that is believed; one object a drive, whatever lies on it."""
-
-    devices: DeviceCounters
-    known: TrustOf = never_proven
-    identity: Callable[[Path], str] = identity_of
-    _found: dict[DriveCounters, BelievedCounters] = field(default_factory=dict)
-
-    def __call__(self, mount: Mount) -> Mapping[str, DriveCounters]:
-        found = self.of(mount.device)
-        return {SMART: found} if found is not None else {}
-
-    def of(self, device: str) -> BelievedCounters | None:
-        """The counters of the drive that a device is, or is a part of; None where there are none."""
-        read = self.devices.of(device)
-        if read is None:
-            return None
-        if read not in self._found:
-            self._found[read] = BelievedCounters(read, self.known(self.identity(Path(device))))
-        return self._found[read]
-
-
-def _text(path: Path) -> str:
-    try:
-        return " ".join(path.read_text(encoding="ascii", errors="replace").split())
-    except OSError:
-        return ""
 
 
 SMARTCTL = "smartctl"

@@ -53,7 +53,7 @@ _HINTS = {
     "of the trace": _AGAIN,
     "trace ends inside": _AGAIN,
     "damaged": _AGAIN,
-    "of a trace at byte": "give a file that `pgassay drive record` has written",
+    "of a trace at byte": "give a file that the emulating program, pgassay-drive, has recorded",
     "data blocks": "for example smaller blocks: --set drive.pages_per_block=64",
     "reserve blocks": "for example --set drive.reserve_blocks=2, the default",
     "invalid over-provisioning": "it is relative to user capacity, for example --over-provisioning 7%",

@@ -6,10 +6,6 @@ grow while a drive is attached.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-
-from pgassay.study.drives import NOT_TRUSTED, Role
-from pgassay.study.units import format_size
 
 Counted = Mapping[str, float]
 """Name to value now."""
@@ -83,22 +79,3 @@ NAND_WRITTEN = "nand_bytes_written"
 def counts_nothing() -> Counted:
     """What a drive counts that counts nothing: along with one that does, so that the two are not taken for that one."""
     return {}
-
-
-@dataclass(frozen=True)
-class Trust:
-    """What a known write of so many bytes showed of a drive's counters; `problem` is empty where they moved right."""
-
-    written_bytes: int
-    on: str
-    """The date."""
-    problem: str = ""
-    role: Role | None = None
-    """What kind of drive it is by what zeros cost; None where that does not show it."""
-
-    @property
-    def words(self) -> str:
-        """For records, reports and warnings."""
-        if self.problem:
-            return f"{NOT_TRUSTED}, because {self.problem} (proof of {self.on})"
-        return f"proven by {format_size(self.written_bytes)} on {self.on}"

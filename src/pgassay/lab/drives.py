@@ -2,42 +2,35 @@
 
 What a killed run left where they live is removed first: its servers here, the rest by the drive room itself.
 
-What real drives do not report, are or hold is said before a study runs: known now, not after hours. These remarks are
+What real drives do not report, or hold, is said before a study runs: known now, not after hours. These remarks are
 warnings of a run and of its plan, and the record keeps them.
 """
 
 import errno
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pgassay.drive import named
 from pgassay.drive.attacher import Attacher
 from pgassay.drive.block.daemon import RealDaemon
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import Proof
+from pgassay.drive.directory import CountersOf
 from pgassay.drive.options import DriveOptions, OneDrive
-from pgassay.drive.root import RemovedError, Root, find_root
-from pgassay.drive.smart import BelievedCounters, BelievedMounts, TrustOf, identity_of
+from pgassay.drive.root import RemovedError, find_root
+from pgassay.drive.sessions import remove_own_drives
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError
-from pgassay.host import accounts
-from pgassay.host.runner import LocalRunner
 from pgassay.host.storage import existing_ancestor, mount_of
-from pgassay.interfaces.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters, Trust
+from pgassay.interfaces.drive_counters import DATA, NAND_WRITTEN, WAL, DriveCounters
 from pgassay.interfaces.places import Account, Mount
 from pgassay.interfaces.running import Runner
 from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.cleanup import end_killed
 from pgassay.lab.environment import Attach
 from pgassay.postgres import ownership
-from pgassay.record.disk import RealDisk
-from pgassay.record.errors import RecordError
-from pgassay.record.known import CounterProof, read_proofs, remember_proof
-from pgassay.study.drives import CLAIMED, Role
 from pgassay.study.drives import DATA as DATA_OPTION
 from pgassay.study.drives import WAL as WAL_OPTION
 
@@ -49,21 +42,14 @@ HOST_WRITTEN, WAL_ALONE = "host_bytes_written", "wal_write_amplification"
 
 
 def local_attacher(runner: Runner, account: Account) -> Attacher:
-    return Attacher(runner=runner, kernel=LinuxKernel(runner), program=RealDaemon(), account=account, mount_of=mount_of)
-
-
-def known_in(file: Path) -> TrustOf:
-    """What is known of drives' counters by the machine's file; raises `RecordError` where it cannot be read."""
-    proofs = read_proofs(RealDisk(), file)
-
-    def known(drive: str) -> Trust | None:
-        found = proofs.of(drive)
-        if found is None:
-            return None
-        role = Role(found.role) if found.role in list(Role) else None
-        return Trust(found.written_bytes, found.proven_utc[:10], found.problem, role)
-
-    return known
+    return Attacher(
+        runner=runner,
+        kernel=LinuxKernel(runner),
+        program=RealDaemon(),
+        account=account,
+        mount_of=mount_of,
+        counting=SmartOfMounts(runner).of,
+    )
 
 
 NEEDED: Mapping[str, tuple[str, ...]] = {
@@ -79,21 +65,6 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 """Responses that a drive must count something for, and all that it must count."""
 
 
-def keep_proof(file: Path, device: Path, proof: Proof) -> str:
-    """Keep what a known write showed of a drive's counters; returns why it is not kept, or nothing."""
-    drive = identity_of(device)
-    if not drive:
-        return "the drive has no serial number by which a later run would know it"
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    shown = proof.trust(now[:10])
-    new = CounterProof(drive, str(device), now, shown.written_bytes, shown.problem, str(shown.role or ""))
-    try:
-        remember_proof(RealDisk(), file, new)
-    except RecordError as failure:
-        return failure.message
-    return ""
-
-
 @dataclass(frozen=True)
 class RealDrive:
     """A drive of a study that is not emulated, before a run: `owner` is a source (`DATA`, `WAL`), `device` its name.
@@ -104,14 +75,14 @@ class RealDrive:
     owner: str
     asked: OneDrive
     device: str
-    counters: BelievedCounters | None
+    counters: DriveCounters | None
 
     @property
     def words(self) -> str:
         return f"the drive of {'the WAL' if self.owner == WAL else 'the data'} ({self.asked.label} on {self.device})"
 
 
-def real_drives(options: DriveOptions, device: str, directory: Path, smart: BelievedMounts) -> tuple[RealDrive, ...]:
+def real_drives(options: DriveOptions, device: str, directory: Path, smart: CountersOf) -> tuple[RealDrive, ...]:
     """The drives of a treatment that are not emulated; they are asked, and nothing is written.
 
     `device` is the data's; `directory` is where drives without a place of their own live.
@@ -123,7 +94,7 @@ def real_drives(options: DriveOptions, device: str, directory: Path, smart: Beli
         named = device
         if owner == WAL:
             named = str(drive.device or mount_of(drive.path or directory).device)
-        counters = smart.of(named) if drive.kind.real else None
+        counters = smart(named) if drive.kind.real else None
         found.append(RealDrive(owner, drive, named, counters))
     return tuple(found)
 
@@ -135,7 +106,7 @@ def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
     Emulated drives count everything, images nothing; a drive that holds data and WAL counts once, as the data's.
     """
     found = []
-    of_data: BelievedCounters | None = None
+    of_data: DriveCounters | None = None
     alone = {"data_write_amplification": DATA, WAL_ALONE: WAL}
     for each in drives:
         counters = each.counters
@@ -147,18 +118,9 @@ def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
         known = frozenset() if counters is None else frozenset(counters())
         mine = [name for name in wanted if alone.get(name, each.owner) == each.owner]
         about = [name for name in mine if not known.issuperset(NEEDED.get(name, ()))]
-        if not about:
-            continue
-        of_nand = any(NAND_WRITTEN in NEEDED.get(name, ()) for name in about)
-        failed = counters is not None and counters.trust is not None and counters.trust.problem
-        because = f" (its counters are {counters.words})" if counters is not None and failed and of_nand else ""
-        found.append(f"{each.words} does not report what is needed for {', '.join(about)}{because}")
+        if about:
+            found.append(f"{each.words} does not report what is needed for {', '.join(about)}")
     return "; ".join(found)
-
-
-def linux_kernel() -> LinuxKernel:
-    """Loop devices and mounts of this machine, for drives that outlive a command."""
-    return LinuxKernel(LocalRunner(accounts.choose()))
 
 
 @dataclass
@@ -252,18 +214,16 @@ def _unusable_place(place: Path, error: OSError) -> PgassayError:
 
 
 def remove_left(directory: Path) -> list[str]:
-    """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each."""
+    """Remove what killed runs have left below `directory`, if we ever were there; returns what, a line each.
+
+    Raises `DriveError`.
+    """
     root = find_root(directory)
-    return [] if root is None else remove_leftovers(directory, root)
+    return [] if root is None else [*end_killed(directory, root), *remove_own_drives(root)]
 
 
-def remove_leftovers(directory: Path, root: Root) -> list[str]:
-    """Remove what killed runs have left below `directory`; returns what, a line each. Raises `DriveError`."""
-    return [*end_killed(directory, root), *named.repair(root)]
-
-
-DRIVES, ROLES, CONTENTS = "drives", "drive_roles", "drive_contents"
-"""The codes of the remarks: what drives do not tell, what they are declared to be and are not, what else they hold."""
+DRIVES, CONTENTS = "drives", "drive_contents"
+"""The codes of the remarks: what drives do not tell, what else they hold."""
 _OF_CONTENTS = ("physical_bytes", "compression_ratio")
 _OPTION = {DATA: DATA_OPTION, WAL: WAL_OPTION}
 """From a drive's source to the option that names it."""
@@ -273,15 +233,11 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     """What is to be said of the study's real drives, by code; they are asked, and nothing is written."""
     study = resolved.study
     wanted = [study.primary, *(each for each in study.secondary if each != study.primary)]
-    claims = () if bench.options.servers else study.claims
-    levels = [named for claim in claims for named in (claim.treatment, claim.against, *claim.than)]
-    claimed = {name for name in (DATA_OPTION, WAL_OPTION) if any(named.get(name) in CLAIMED for named in levels)}
-    first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
-    declared = any(each.place is not None and each.place.role for options in first for each in options.drives)
-    if not (NEEDED.keys() & set(wanted) or claimed or declared):
+    if not NEEDED.keys() & set(wanted):
         return ()
+    first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
     smart, elsewhere = bench.counting(), bench.options.snapshots_in
-    keeper = None if elsewhere is None else smart.of(mount_of(elsewhere).device)
+    keeper = None if elsewhere is None else smart(mount_of(elsewhere).device)
 
     def keeps(drive: RealDrive) -> bool:
         return elsewhere is None or drive.counters is keeper
@@ -292,37 +248,11 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
         drives = real_drives(options, mount.device, bench.data_directory, smart)
         said = {
             DRIVES: [not_told(drives, wanted)],
-            ROLES: roles(drives, claimed),
             CONTENTS: contents(drives, wanted, mount, bench.data_directory, keeps),
         }
         for code, texts in said.items():
             found.setdefault(code, {}).update(dict.fromkeys(filter(None, texts)))
     return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)
-
-
-def roles(drives: Sequence[RealDrive], claimed: Container[str]) -> list[str]:
-    """Where what a drive is declared to be is not what its proof found, or a claim asks and nobody declared it.
-
-    `claimed` are the options of those drives that claims speak of.
-    """
-    found = []
-    for each in drives:
-        trust = None if each.counters is None else each.counters.trust
-        if trust is None or trust.role is None:
-            continue
-        option, place = _OPTION[each.owner], each.asked.place
-        declared = None if place is None else place.role
-        bare = str(each.asked.kind) if each.asked.path is None else f"{each.asked.kind}:{each.asked.path}"
-        if declared is not None and declared is not trust.role:
-            found.append(
-                f"{option}={declared}={bare} is declared otherwise than its proof of {trust.on} found it: {trust.role}"
-            )
-        if declared is None and option in claimed:
-            found.append(
-                f"claims are about drives, and nobody declared {option}={bare}: its proof of {trust.on} found it"
-                f" {trust.role}; declare {option}={trust.role}={bare}"
-            )
-    return found
 
 
 def contents(
@@ -343,15 +273,15 @@ def contents(
         if each.counters is None or "physical_bytes" not in each.counters():
             continue
         if each.asked.device is not None:
-            trimmed, trim = each.asked.trim, f"{_OPTION[each.owner]}.trim=on"
+            discarding = f"{_OPTION[each.owner]}.mount_options=noatime,discard"
             options: Sequence[str] = each.asked.filesystem.mount_options
         else:
             of_wal = each.owner == WAL
             own = mount_of(each.asked.path or directory) if of_wal else mount
-            trimmed, trim, options = False, "a mount with discard", own.options.split(",")
+            discarding, options = "a mount with discard", own.options.split(",")
         held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if keeps(each) else []
-        if not trimmed and not any(option.partition("=")[0] == "discard" for option in options):
-            held.append(f"what earlier trials have deleted ({trim} tells it)")
+        if not any(option.partition("=")[0] == "discard" for option in options):
+            held.append(f"what earlier trials have deleted ({discarding} tells it)")
         if held:
             also = f"for {', '.join(of_contents)} also {' and '.join(held)}"
             found.append(f"{each.words} counts all that it holds, {also}: ratios come out nearer to 1")

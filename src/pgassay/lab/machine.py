@@ -17,8 +17,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from pgassay.design.schedule import rounds_of
-from pgassay.drive.block.kernel import size_bytes
-from pgassay.drive.options import OneDrive
 from pgassay.errors import PgassayError
 from pgassay.host.facts import host_id
 from pgassay.interfaces.load import LoadOptions
@@ -107,26 +105,6 @@ class Forecast:
     preparation_s: float
     ageing_s: float
     paced_by: int
-
-
-@dataclass(frozen=True)
-class Overwriting:
-    """A device of so many bytes that is written over so many times before its first trial; how long that takes depends
-    on the device, so no time is forecast."""
-
-    device: str
-    drive_writes: int
-    size_bytes: int
-
-
-def overwritings(resolved: ResolvedStudy) -> tuple[Overwriting, ...]:
-    """Every device that the study writes over first, once each. Raises `DriveError` where one cannot be opened."""
-    found: dict[Path, OneDrive] = {}
-    for arm in resolved.arms:
-        for each in arm.setup.drive.drives:
-            if each.device is not None and each.precondition:
-                found.setdefault(each.device.resolve(), each)
-    return tuple(Overwriting(str(each.path), each.precondition, size_bytes(path)) for path, each in found.items())
 
 
 def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:

@@ -14,14 +14,12 @@ from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.machine import (
     SCHEDULING,
-    Overwriting,
     forecast,
     known_noise,
     known_pace,
     known_trial_s,
     known_turns,
     length_known,
-    overwritings,
     way_of_turns,
     window_s,
 )
@@ -99,10 +97,8 @@ class Plan:
     `precision` are shares. `difference_blocks` and `equivalence_blocks` are what this noise needs to tell a difference
     of `resolution`, and to show that there is none.
     `risk` is None where no bound on damage by power cuts is asked for. `unbuilt` are the PostgreSQLs that a run would
-    build first; the reboots are those that the study asks for, and `overwritings` the devices that it writes over
-    first, whose time is in no other figure; `differs` is how an
-    as-published study is not as its authors had it; `missing` is what this machine has not, for which a run would be
-    refused.
+    build first; the reboots are those that the study asks for; `differs` is how an as-published study is not as its
+    authors had it; `missing` is what this machine has not, for which a run would be refused.
     """
 
     study: str
@@ -134,7 +130,6 @@ class Plan:
     layout_bytes: int
     preparation_s: float
     ageing_s: float
-    overwritings: tuple[Overwriting, ...]
     trial_calibrated: bool
     paced_by: int
     time_min_s: float | None
@@ -206,7 +201,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         layout_bytes=ahead.layout_bytes,
         preparation_s=ahead.preparation_s,
         ageing_s=ahead.ageing_s,
-        overwritings=overwritings(resolved),
         trial_calibrated=trial_s is not None and not timed,
         paced_by=ahead.paced_by if timed else 0,
         time_min_s=sizes.time_min_s,

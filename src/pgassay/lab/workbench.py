@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from pgassay import scratch
 from pgassay.count import Valgrind
-from pgassay.drive.block.preparation import Tell, tell_nobody
-from pgassay.drive.smart import BelievedMounts, SmartOfMounts
+from pgassay.drive.directory import CountersOf
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.hardware_counter import HardwareCounter
 from pgassay.host import accounts
@@ -34,7 +34,7 @@ from pgassay.interfaces.probe import Reader, Target
 from pgassay.interfaces.server import Installation, Server
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
-from pgassay.lab.drives import Drives, known_in, local_attacher, owned
+from pgassay.lab.drives import Drives, local_attacher, owned
 from pgassay.lab.environment import FOREIGN_SHARE_MAX, Environment
 from pgassay.lab.interruption import Interruption
 from pgassay.lab.places import Building, builder_of, default_directory, local_finder, stand_in
@@ -49,7 +49,7 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import Sampler
-from pgassay.record import known, live_sample
+from pgassay.record import live_sample
 from pgassay.record.disk import RealDisk
 from pgassay.scratch import state_directory
 from pgassay.study.document import HARDWARE_LEVEL, MISSES_LEVEL
@@ -78,8 +78,6 @@ class BenchOptions:
     """Finds the worker of a fleet that `load.host` names; None where nothing leads to any."""
     building: Building = field(default_factory=Building)
     """Whether and how a PostgreSQL may be built for a `build.*` factor."""
-    tell_overwriting: Tell = tell_nobody
-    """Hears how far a device is written over that a study asks to precondition."""
     servers: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Servers of the user's own to run on, by connection string (`lab.attached`): one named "", or as many of each name
     that are compared. Empty for clusters of ours."""
@@ -106,7 +104,6 @@ class Workbench:
         self.runner = LocalRunner(self.account)
         self.finder = local_finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
-        self._proofs = state_directory(environment) / known.PROOFS_FILE
         self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
@@ -134,8 +131,6 @@ class Workbench:
                 planned=options.dry_run,
                 snapshots_in=None if options.snapshots_in is None else options.snapshots_in.absolute(),
                 missing=self._missing,
-                known=known_in(self._proofs),
-                tell=options.tell_overwriting,
             )
             self._given_back = stack.pop_all()
         self._drives = Drives(
@@ -187,8 +182,8 @@ class Workbench:
             ahead=None if self.options.dry_run else self._drives.ahead,
         )
 
-    def counting(self) -> BelievedMounts:
-        return BelievedMounts(SmartOfMounts(self.runner), known_in(self._proofs))
+    def counting(self) -> CountersOf:
+        return SmartOfMounts(self.runner).of
 
     def require(self, resolved: "ResolvedStudy") -> None:
         """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""

@@ -1,10 +1,6 @@
-"""What earlier work here found, in small files for later runs: what drives can do, what their counters are worth, how
-long trials take.
+"""What earlier work here found, in small files for later runs: what drives can do, how long trials take.
 
-`disk.json` and `trial_lengths.json` are a user's, along with the calibrations in `$XDG_STATE_HOME/pgassay`; one that
-cannot be read counts as missing. `counters.json` is the machine's, in the state directory (`pgassay.scratch`), with
-the list of changes to the machine. One that cannot be read is an error and never counts as missing: the proofs that
-failed would be forgotten, and counters believed that are known to be wrong.
+They are a user's, along with the calibrations in `$XDG_STATE_HOME/pgassay`; one that cannot be read counts as missing.
 """
 
 from collections.abc import Mapping
@@ -13,16 +9,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import msgspec
-
-from pgassay.locks import alone
 from pgassay.record import formats
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import Disk, keep_file
-from pgassay.record.errors import RecordError, as_record_error
+from pgassay.record.errors import as_record_error
 
 FORMAT = 1
-DISK_FILE, LENGTHS_FILE, PROOFS_FILE = "disk.json", "trial_lengths.json", "counters.json"
+DISK_FILE, LENGTHS_FILE = "disk.json", "trial_lengths.json"
 DISK_FACT = "disk_capacities"
 """The name of a drive's entry in a later run's host.json."""
 
@@ -147,57 +140,3 @@ def read_lengths(disk: Disk, path: Path) -> KnownLengths:
 def remember_lengths(disk: Disk, path: Path, new: Lengths) -> None:
     with as_record_error(path, "keep what trials took"):
         keep_file(disk, path, formats.encode(read_lengths(disk, path).with_one(new)), private=True)
-
-
-@dataclass(frozen=True)
-class CounterProof:
-    """One drive's latest proof: `drive` is what it says that it is, `device` the name that it had here then."""
-
-    drive: str
-    device: str
-    proven_utc: str
-    written_bytes: int
-    """Of zeros and of noise together."""
-    problem: str = ""
-    """Why its counters are not trusted; empty where they moved as they must."""
-    role: str = ""
-    """What kind of drive it is by what zeros cost; empty where that does not show it."""
-
-
-@dataclass(frozen=True)
-class KnownProofs:
-    """What known writes showed of drives' counters: one entry a drive, by its own identity, the latest."""
-
-    proofs: tuple[CounterProof, ...] = ()
-    format: int = FORMAT
-
-    def of(self, drive: str) -> CounterProof | None:
-        """The entry of this drive, or None; also for a drive without an identity."""
-        return next((each for each in self.proofs if drive and each.drive == drive), None)
-
-
-def read_proofs(disk: Disk, path: Path) -> KnownProofs:
-    """The machine's file; empty when there is none. Raises `RecordError` for one that cannot be read."""
-    try:
-        data = disk.read(path)
-        stamp = msgspec.json.decode(data, type=formats.Stamp)
-        if stamp.format == FORMAT:
-            return msgspec.json.decode(data, type=KnownProofs)
-        what = f"it has format {stamp.format}, this pgassay reads {FORMAT}"
-    except FileNotFoundError:
-        return KnownProofs()
-    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as failure:
-        what = str(getattr(failure, "strerror", None) or failure)
-    raise RecordError(
-        f'could not read what known writes showed of drives\' counters in "{path}": {what}',
-        "restore it from a copy, or remove it and prove the drives again with: pgassay drive prove DIR",
-    )
-
-
-def remember_proof(disk: Disk, path: Path, new: CounterProof) -> None:
-    """Put one in the place of an older one of the same drive; raises `RecordError`."""
-    with as_record_error(path, "keep what a known write showed of the counters"):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with alone(path.with_suffix(".lock")):
-            others = (each for each in read_proofs(disk, path).proofs if each.drive != new.drive)
-            keep_file(disk, path, formats.encode(KnownProofs((*others, new))), private=True)

@@ -34,11 +34,9 @@ from pgassay.report import formatting
 from pgassay.report.section import Block, Brief, Part, Section, Table
 from pgassay.report.trials import by_arm, by_treatment, load_level, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
-    COUNTERS,
+    AS_FOUND,
     DATA,
-    EMPTIED,
     KERNEL,
-    NOT_TRUSTED,
     WAL,
     Role,
     dilation,
@@ -200,7 +198,6 @@ _COUNTED = {
 }
 """The sources that may count for each drive of a set."""
 _THE_ONE = "the drive"
-AS_FOUND = "as it was found"
 _SETTLED = "write amplification that ageing settled at, in the model"
 
 
@@ -226,7 +223,6 @@ def _tables(trials: Sequence[TrialRecord], treatments: Sequence[str], where: str
         (title, [_shown(name, middle(trial.responses.get(name) for trial in mine)) for mine in of])
         for name, title in _ROWS
     ]
-    rows.append(("its counters were", [_counters(mine) for mine in of]))
     if not any(any(cells) for _, cells in rows):
         return
     halves = [over_time(mine) for mine in of]
@@ -278,8 +274,6 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
         return f"a window wrote {written:.2g} of {which}{enough}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
-    if EMPTIED in " ".join(states) and (written is None or written < FRESH_WHOLE):
-        return "the drives were trimmed while they were empty, and had nearly all of their flash to spare"
     if "fresh" in states and (halves is None or written is None or written < FRESH_WHOLE):
         return "the drives started fresh, without garbage to collect"
     if halves is not None and abs(halves[1] / halves[0] - 1) > DRIFT_MAX:
@@ -294,15 +288,11 @@ def _verdict(trials: Sequence[TrialRecord], halves: tuple[float, float] | None) 
     return f"transient: {why}" if why else "steady"
 
 
-def _counters(trials: Sequence[TrialRecord]) -> str:
-    """Whether known writes proved what real drives count; empty in older records, and of drives that count nothing."""
-    counted = (trial.regime.get(f"{source}.{COUNTERS}") for trial in trials for source in _SOURCES)
-    return "; ".join(dict.fromkeys(str(each) for each in counted if each))
-
-
 def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     if any(emulated(trial.levels) for trial in trials):
         yield "emulated: what the flash model makes of the real stream of writes, not a measurement of a real drive"
+    if any(name.partition(".")[0] in KERNEL for trial in trials for name in trial.counters):
+        yield "of real drives: as the device reports it, which nothing here checks"
     if any("aged" in str(trial.regime.get("start_state", "")) for trial in trials):
         yield "space and compression are of what the host can read, without what filled the drives when they were aged"
     for missing in dict.fromkeys(filter(None, (_stood_still(trial, source) for trial in trials for source in KERNEL))):
@@ -312,8 +302,6 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
             f"{drive} did not tell what it was sent: host writes, NAND writes and write amplification of both drives"
             " together are not available"
         )
-    if NOT_TRUSTED in _counters(trials):
-        yield "NAND writes of a drive whose counters are not trusted are left out, with all that is computed from them"
     if late := late_logs(trials):
         yield late
     yield from _timing_notes(trials)

@@ -76,13 +76,14 @@ def place() -> Iterator[Path]:
 
 @contextmanager
 def emulated_devices(place: Path) -> Iterator[Callable[..., Path]]:
-    """Makes an emulated drive as a block device without a file system: of 64 MB, if not said otherwise."""
+    """Makes an emulated drive as a block device without a file system."""
     require("csd")
     home, program, kernel, found = place / "home", RealDaemon(), LinuxKernel(LocalRunner(choose())), list[Path]()
 
-    def made(kind: str, size_mib: int = 64) -> Path:
+    def made(kind: str, size_mib: int, over_provisioning: float = 0.07) -> Path:
         home.mkdir()
-        described = DriveOptions.from_levels({"data": kind, "data.capacity": f"{size_mib}MB"}).data.described
+        levels = {"data": kind, "data.capacity": f"{size_mib}MB", "data.over_provisioning": f"{over_provisioning}"}
+        described = DriveOptions.from_levels(levels).data.described
         assert described is not None
         size_bytes = size_mib << 20
         described = described.with_values(

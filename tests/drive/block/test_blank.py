@@ -81,7 +81,8 @@ def test_data_without_a_signature_are_left_alone(disk: Path) -> None:
         with pytest.raises(DriveError, match=r"\(byte 4096 is not zero\): it is left alone") as caught:
             require_blank_or_ours(disk, wipefs())
         assert (
-            caught.value.hint == f"if you do not need them: mkfs.ext4 -L pgassay-own {disk} marks it as one for pgassay"
+            caught.value.hint
+            == f"if you do not need them: mkfs.ext4 -E nodiscard -L pgassay-own {disk} marks it as one for pgassay"
         )
         require_blank_or_ours(disk, wipefs({"type": "ext4", "label": "pgassay-own"}))
         with pytest.raises(DriveError, match=r"\(ext4 labelled precious\)"):

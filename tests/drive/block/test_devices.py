@@ -11,12 +11,10 @@ from typing import Any
 
 import pytest
 
-from pgassay._core import stored_bytes
 from pgassay.drive import options
-from pgassay.drive.block import kernel
+from pgassay.drive.block import daemon, kernel
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import LinuxKernel
-from pgassay.drive.block.preparation import FILLING, OVERWRITING, precondition
 from pgassay.drive.options import DriveLevel, DriveOptions, OneDrive
 from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
@@ -28,6 +26,7 @@ from pgassay.study.drives import DriveKind
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind
 from tests.drive.test_daemon import until
+from tests.noise import noise
 
 pytestmark = pytest.mark.system
 
@@ -52,26 +51,6 @@ def device(place: Path) -> Iterator[Path]:
     found = KERNEL.attach(file)
     yield found
     kernel.detach_loop(found)
-
-
-def test_preconditioning_for_a_study_tells_how_far_it_is(place: Path, device: Path) -> None:
-    """It said nothing for the hours that a drive of terabytes takes."""
-    told: dict[str, list[tuple[int, int]]] = {}
-
-    def tell(doing: str, done: int, most: int, amplification: float | None) -> None:
-        told.setdefault(doing, []).append((done, most))
-
-    account = choose()
-    asked = DriveOptions.from_levels({"data": f"device:{device}", "data.precondition": "3"})
-    replace(
-        local_attacher(LocalRunner(account), account), allow_volatile=True, owned=owned([str(device)]), tell=tell
-    ).attach(asked, place / "data", Needs()).release()
-    assert list(told) == [FILLING, OVERWRITING]
-    for doing, most in ((FILLING, SIZE_BYTES), (OVERWRITING, 2 * SIZE_BYTES)):
-        done = [each for each, _ in told[doing]]
-        assert (done[0], done[-1]) == (0, most)
-        assert done == sorted(set(done))
-        assert {each for _, each in told[doing]} == {most}
 
 
 def test_who_keeps_a_device_mounted_in_a_namespace_of_its_own_is_named(place: Path) -> None:
@@ -138,22 +117,20 @@ def test_a_device_by_a_stable_name_is_read_back_by_it(place: Path, device: Path)
     drive.release()
 
 
-def test_a_device_is_written_over_before_its_file_system_is_made(place: Path, device: Path) -> None:
-    assert precondition(device, 0) == 0
-    assert precondition(device, 2) == 2 * SIZE_BYTES
-    noise = (place / "somebody").read_bytes()
-    assert (stored_bytes(noise, "zstd-1") == 4096).all(), "every block of it, with what does not compress"
-    with pytest.raises(DriveError, match=r"byte .* is not zero"):
-        attach(place, device, device, precondition="1")
-    assert (place / "somebody").read_bytes() == noise, "what has no signature may be somebody's"
-    KERNEL.make(device, Filesystem(), "pgassay-own")  # as the hint says
-    drive = attach(place, device, device, precondition="1")
-    directory = drive.workspace("prepare")
-    assert drive.traits(directory)["drive.start"].found == "preconditioned by 1 drive write"
-    assert (place / "somebody").read_bytes() != noise
-    drive.release()
-    with pytest.raises(UsageError, match="kind image"):
-        DriveOptions.from_levels({"data": "image", "data.precondition": "1"})
+def test_a_device_that_its_owner_preconditioned_is_taken_once_it_is_marked_and_keeps_its_contents(
+    place: Path, device: Path
+) -> None:
+    data = noise(SIZE_BYTES)
+    (place / "somebody").write_bytes(data)
+    with pytest.raises(DriveError, match=r"byte .* is not zero") as refused:
+        attach(place, device, device)
+    assert (place / "somebody").read_bytes() == data, "what has no signature may be somebody's"
+    command, _, _ = (refused.value.hint or "").partition("do not need them: ")[2].partition(" marks it")
+    real.succeeded(*command.split())
+    attach(place, device, device).release()
+    left = (place / "somebody").read_bytes()
+    kept = sum(left[at : at + 4096] == data[at : at + 4096] for at in range(0, SIZE_BYTES, 4096))
+    assert kept > 0.8 * SIZE_BYTES / 4096, "neither file system discards what was written"
 
 
 def test_a_device_that_nobody_named_is_not_looked_at(place: Path, device: Path) -> None:
@@ -358,3 +335,22 @@ def test_a_device_that_is_too_small_is_named_and_given_back(place: Path) -> None
         kernel.detach_loop(small)
     assert file.read_bytes() == b"\0" * (64 << 10)
     assert left_behind(place / "data") == []
+
+
+@pytest.mark.slow
+def test_a_device_that_disappears_in_a_run_is_named_and_given_back(place: Path) -> None:
+    with real.emulated_devices(place) as made:
+        device = made("ssd", 256)
+        drive = attach(place, device, device)
+        try:
+            directory = drive.workspace("prepare")
+            (directory / "rows").write_bytes(bytes(1 << 20))
+            drive.take_snapshot("k", directory)
+            daemon.kill(place / "home")
+            with pytest.raises(
+                DriveError, match=f'"{device}" does not answer any more: Input/output error \\(could not'
+            ):
+                drive.write_back(drive.clone("k", "trial-1"))
+        finally:
+            drive.release()
+        assert left_behind(place / "data") == []

@@ -262,7 +262,7 @@ class SocketControl:
 
 
 def silent(place: Path, why: str) -> DriveError:
-    return DriveError(f'the emulated drive does not answer on "{place}": {why}', "pgassay drive list --repair")
+    return DriveError(f'the emulated drive does not answer on "{place}": {why}', "pgassay doctor --repair")
 
 
 def statistics(control: Control) -> Mapping[str, Any]:

@@ -11,51 +11,32 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
-from pgassay import copying, scratch
-from pgassay.drive.block import daemon, filesystems
+from pgassay.drive.block import filesystems
 from pgassay.drive.block.drive import OVERHEAD_SHARE
-from pgassay.drive.block.emulated import neutral
 from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.kernel import (
     SECTOR_BYTES,
     Kernel,
-    backing_file,
     command_failed,
-    no_block_device,
     opened,
     refusals_of,
     size_bytes,
 )
-from pgassay.drive.block.preparation import (
-    Overwritten,
-    Proof,
-    RawDevice,
-    Tell,
-    discard,
-    overwrite,
-    precondition,
-    prove,
-    require_trimmable,
-    tell_nobody,
-    trim,
-)
-from pgassay.drive.directory import Counting, DirectoryDrive, nothing
+from pgassay.drive.directory import CountersOf, DirectoryDrive, nothing
 from pgassay.drive.root import NAME
 from pgassay.drive.sessions import DEVICE
 from pgassay.errors import UsageError
 from pgassay.files import Directory
-from pgassay.interfaces.drive_counters import DATA, Counted, DriveCounters
+from pgassay.interfaces.drive_counters import DATA
 from pgassay.interfaces.errors import DriveError
 from pgassay.interfaces.places import Account, Mount
 from pgassay.interfaces.running import Runner
 from pgassay.interfaces.store import Trait
-from pgassay.study.drives import EMPTIED, HOST_BEFORE, SETTLED, DriveKind
+from pgassay.study.drives import AS_FOUND, HOST_BEFORE, DriveKind
 
-_MARKED = f"mkfs.ext4 -L {filesystems.LABEL}-own {{}} marks it as one for pgassay"
+_MARKED = f"mkfs.ext4 -E nodiscard -L {filesystems.LABEL}-own {{}} marks it as one for pgassay"
 
 
 def not_owned(device: Path) -> UsageError:
@@ -69,7 +50,7 @@ def not_owned(device: Path) -> UsageError:
 def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
     if not device.is_block_device():
-        raise no_block_device(device)
+        raise UsageError(f'"{device}" is not a block device')
     why = ""
     with refusals_of("open", device):
         try:
@@ -146,42 +127,16 @@ def _stretches(size: int) -> Iterator[tuple[int, int]]:
         yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
 
 
-Use = tuple[Filesystem, int, bool]
-"""How a device is asked for: its file system, how often it is written over, and whether it is trimmed."""
-AS_FOUND = "as it was found"
-OWN_LABEL = f"{filesystems.LABEL}-own"
-"""The label that says whose a device is which carries nothing else."""
-LEFT_SETTLED = "aged"
-"""Behind our label, what says that `pgassay drive precondition` left the device as `SETTLED`."""
-LEFT_EMPTIED = "trimmed"
-"""The same of one that it left as `EMPTIED`, by `--trim`."""
-TRIMMED_EACH_TRIAL = "told before each trial what its file system does not use"
-"""Part of the start state where a run asks for `drive.data.trim`; no label of a device says it."""
-
-
 class DeviceDrive(DirectoryDrive):
     """See `interfaces.store.Drive`: a directory drive on a device of its own, unmounted at the end."""
 
     kind = DriveKind.DEVICE
     on: "MountedDevice"
     _released = False
-    _trimmed_bytes: float | None = None
 
     def clone(self, key: str, name: str) -> Path:
-        """See `Drive`; then, where it is asked for, what its file system does not use is trimmed.
-
-        What the last trial has deleted is written back first: until then it is in use.
-        """
         with self._named():
-            path = super().clone(key, name)
-            if self.on.trimming is not None:
-                try:
-                    copying.sync_filesystem(path)
-                    self._trimmed_bytes = self.on.trimming()
-                except BaseException:
-                    super().discard(path)
-                    raise
-        return path
+            return super().clone(key, name)
 
     def workspace(self, name: str) -> Path:
         with self._named():
@@ -214,13 +169,8 @@ class DeviceDrive(DirectoryDrive):
             ) from failure
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:
-        """The state that trials start from: as it was found, or preconditioned by so many drive writes.
-
-        Nothing puts a real drive back, so what it had been sent before this trial is recorded, where it counts that.
-        """
-        found = {**super().traits(directory), f"{DATA}.start": Trait(self.on.start)}
-        if self._trimmed_bytes is not None:
-            found[f"{DATA}.trimmed_bytes"] = Trait(self._trimmed_bytes)
+        """Nothing puts a real drive back: what it was sent before this trial is recorded, where it counts that."""
+        found = {f"{DATA}.start": Trait(AS_FOUND)}
         for read in self.counters(directory).values():
             sent = read().get("host_bytes_written")
             if sent is not None:
@@ -250,97 +200,6 @@ def failure_of(device: Path) -> OSError | None:
     return None
 
 
-def counters_of(device: Path) -> DriveCounters | None:
-    """The counters of the emulated drive whose disk lies under this loop device; None for any other device."""
-    file = backing_file(device.resolve())
-    if file is None or (file.parent.name, file.name) != (daemon.FUSE, daemon.DISK):
-        return None
-    control = daemon.SocketControl(file.parents[1])
-
-    def read() -> Counted:
-        stats = daemon.statistics(control)
-        return neutral(stats, compressing=stats.get("kind") == "compressing")
-
-    return read
-
-
-@dataclass(frozen=True)
-class Preparation:
-    """How a device is to be prepared; sizes in bytes, `drive_writes` of random overwriting at most.
-
-    `trim`: is afterwards trimmed what its new file system does not use? That is nearly all of it.
-    """
-
-    discard: bool
-    compressed_to: float
-    drive_writes: int
-    proof_bytes: int
-    trim: bool = False
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """What was done to a device. `not_discarded` says why it was not; `label` is what its file system is called now."""
-
-    not_discarded: str
-    proof: Proof
-    overwritten: Overwritten
-    label: str
-
-
-def prepare(
-    device: Path,
-    wanted: Preparation,
-    runner: Runner,
-    kernel: Kernel,
-    counters: DriveCounters | None,
-    pause: Callable[[float], None],
-    tell: Tell,
-) -> Prepared:
-    """Discard, prove the counters, fill, overwrite until it settles, and leave an empty file system with our label.
-
-    Raises `UsageError` or `DriveError` for a device that is not ours, in use, too small, or fails; nothing is written
-    to one that is refused. One that was written to stays marked as ours.
-    """
-    require_ours(device, runner)
-    filesystem = Filesystem()
-    whole = size_bytes(device)
-    filesystem.require_room(whole)
-    if wanted.trim:
-        require_trimmable(device, "--trim")
-    read = counters or (dict)
-    label = OWN_LABEL
-    try:
-        not_discarded = discard(device, runner) if wanted.discard else "not asked for"
-        with RawDevice(device, wanted.compressed_to) as raw:
-            proof = prove(raw, read, pause, wanted.proof_bytes, tell)
-            raw.fill(tell)
-            found = overwrite(raw, None if proof.problem else read, wanted.drive_writes, tell)
-        if found.settled or wanted.trim:
-            label = f"{filesystems.LABEL}-{LEFT_EMPTIED if wanted.trim else LEFT_SETTLED}"
-    except BaseException:
-        _mark(device, filesystem, kernel)
-        raise
-    kernel.make(device, filesystem, label)
-    if wanted.trim:
-        with scratch.folder("trim") as point:
-            kernel.mount(device, point, filesystem)
-            try:
-                trim(point, runner)
-            finally:
-                kernel.unmount(point)
-    return Prepared(not_discarded, proof, found, label)
-
-
-def _mark(device: Path, filesystem: Filesystem, kernel: Kernel) -> None:
-    """Leave our label on a device that was written to in part, so that it is not taken for somebody's data next time.
-
-    A device that has failed may refuse that, too; what it failed with is what its owner has to know.
-    """
-    with suppress(DriveError):
-        kernel.make(device, filesystem, OWN_LABEL)
-
-
 class MountedDevice:
     """A device with a file system of ours, mounted for as long as a drive uses it.
 
@@ -354,30 +213,11 @@ class MountedDevice:
         point: Path,
         kernel: Kernel,
         closing: Callable[[], None],
-        drive_writes: int = 0,
-        start: str = AS_FOUND,
-        trimming: Callable[[Path], float | None] | None = None,
-        tell: Tell = tell_nobody,
     ) -> None:
-        """Write the device over so many times, reporting to `tell`, make the file system, mount it at `point`.
-
-        `closing` comes after it is unmounted, `start` is the state in which the device was found; `trimming` is done
-        at `point` before each trial. Raises `DriveError`.
-        """
-        self.start = start
-        if drive_writes:
-            self.start = f"preconditioned by {drive_writes} drive {'write' if drive_writes == 1 else 'writes'}"
-        if trimming is not None:
-            self.start += f", {TRIMMED_EACH_TRIAL}"
-        self.trimming = None if trimming is None else partial(trimming, point)
-        self.device, self._point, self._kernel, self._closing, self._users = device, point, kernel, closing, 0
-        self.use: Use = (filesystem, drive_writes, trimming is not None)
+        """Make the file system, mount it at `point`; `closing` comes after it is unmounted. Raises `DriveError`."""
+        self.device, self.filesystem, self._point, self._kernel = device, filesystem, point, kernel
+        self._closing, self._users = closing, 0
         filesystem.require_room(size_bytes(device))
-        try:
-            precondition(device, drive_writes, tell)
-        except BaseException:
-            _mark(device, filesystem, kernel)
-            raise
         kernel.make(device, filesystem, f"{filesystems.LABEL}-real")
         with Directory.open(point.parent) as home:
             home.replace(DEVICE, str(device))
@@ -393,7 +233,7 @@ class MountedDevice:
         self,
         account: Account,
         mount_of: Callable[[Path], Mount],
-        counting: Counting = nothing,
+        counting: CountersOf = nothing,
         snapshots_in: Path | None = None,
     ) -> DeviceDrive:
         """One more drive on it. Raises `DriveError`; where it was to be the first, the device is unmounted then."""
@@ -418,14 +258,6 @@ class MountedDevice:
     def _unmount(self) -> None:
         self._kernel.unmount(self._point)
         self._point.rmdir()
-
-
-def state_of(device: Path, runner: Runner) -> str:
-    """In which state a device of ours is found: as it is, or as `pgassay drive precondition` left it."""
-    labels = [str(each.get("label") or "") for each in signatures(runner, device)]
-    states = {LEFT_SETTLED: SETTLED, LEFT_EMPTIED: EMPTIED}
-    left = (state for label, state in states.items() if f"{filesystems.LABEL}-{label}" in labels)
-    return next(left, AS_FOUND)
 
 
 def to_be_mounted(device: Path, filesystem: Filesystem, point: Path, overhead_share: float = OVERHEAD_SHARE) -> Mount:

@@ -20,7 +20,6 @@ from typing import Protocol
 
 from pgassay import children
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.errors import UsageError
 from pgassay.files import Directory
 from pgassay.interfaces.errors import DamagedError, DriveError
 from pgassay.interfaces.places import MountEntry, holding, mounts, parse_mountinfo
@@ -119,10 +118,6 @@ def size_bytes(device: Path) -> int:
     """The device's size; raises `DriveError` where it cannot be opened."""
     with refusals_of("open", device), opened(device) as descriptor:
         return os.lseek(descriptor, 0, os.SEEK_END)
-
-
-def no_block_device(path: Path) -> UsageError:
-    return UsageError(f'"{path}" is not a block device')
 
 
 def command_failed(doing: str, said: str) -> DriveError:
