@@ -41,7 +41,6 @@ from pgassay.report import (
     servers,
     statements,
     trials,
-    turns,
     verdict,
     warnings,
 )
@@ -91,7 +90,6 @@ SECTIONS: tuple[Section, ...] = (
     likeness.SCALE_MODEL,
     published.SECTION,
     headline.APPLYING,
-    turns.SECTION,
     trials.SECTION,
     provenance.CONFIGURATION,
     provenance.MACHINE,
