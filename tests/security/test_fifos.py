@@ -69,7 +69,6 @@ def commands(run: Path, out: Path) -> list[list[str]]:
         ["export", "--csv", str(run)],
         ["export", "--capsule", str(out / "a.capsule"), str(run)],
         ["compare", str(run), str(run)],
-        ["diagnose", str(run)],
         ["rerun", "--dry-run", str(run)],
         ["resume", str(run)],
     ]

@@ -15,7 +15,6 @@ from pgassay.cli._runs import (
     status,
     weighed,
 )
-from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
@@ -24,7 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
     add("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME")
-    add_options(parser, "--disk")
+    add(
+        "--disk",
+        type=Path,
+        metavar="RUN",
+        help="a disk study of this drive (default: the one that the run has kept)",
+    )
     add("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
     add_weigh_option(parser)
     add_check_option(parser)
