@@ -58,8 +58,6 @@ _FACTORS_SHOWN = 20
 """Python prints no number of more than 4,300 digits, and nobody reads one."""
 _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 """The usual lengths of turns when records did not hold them."""
-_GONE = ("published",)
-"""Tables that records of earlier versions hold."""
 
 
 def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
@@ -176,7 +174,6 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     if design.get("pairing") == ALTERNATE and "placement" not in design:
         earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
         document = {**document, "design": {**earlier, **design}}
-    document = {key: value for key, value in document.items() if key not in _GONE}
     return _parsed(name, document, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
 
 
