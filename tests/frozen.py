@@ -32,7 +32,7 @@ PAGE = "page"
 RUN: Commands = {
     "show.json": ("show", "--json"), "show.txt": ("show", "--verbose"), "brief.txt": ("show",),
     "show.csv": ("show", "--csv"), "check.txt": ("check",), "export.csv": ("export", "--csv"),
-    "diagnose.txt": ("diagnose",), "page.txt": ("report", "--no-figures", "--out", PAGE),
+    "page.txt": ("report", "--no-figures", "--out", PAGE),
 }  # fmt: skip
 ADVICE: Commands = {"advice.txt": ("report", "--no-figures", "--out", PAGE)}
 CAPTURE: Commands = {"ask.txt": ("ask", "--dry-run", "work_mem=4MB,64MB")}

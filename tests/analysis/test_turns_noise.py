@@ -6,7 +6,7 @@ import numpy as np
 
 from pgassay.analysis.alternation import (
     SliceRow,
-    turns_of,
+    shares,
 )
 
 ARMS = ("a", "b")
@@ -44,9 +44,9 @@ def simulated(
 
 def test_turns_take_out_what_blocks_share() -> None:
     rows = simulated(9, blocks=40, rounds=4, white=0.02, block=0.1, instance=0.01)
-    found = turns_of(rows, "a")
+    found = shares(rows, "a")
     assert found is not None
     truth = sqrt(0.01**2 + 0.02**2 / (4 * PARTS))
     assert found.noise_low < truth < found.noise_high
-    assert turns_of(rows[:4], "a") is None
-    assert turns_of(rows, "nobody") is None
+    assert shares(rows[:4], "a") is None
+    assert shares(rows, "nobody") is None

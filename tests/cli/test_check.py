@@ -87,6 +87,19 @@ def test_a_record_with_what_this_version_does_not_know_is_read(
     )
 
 
+def test_a_record_with_authors_tables_is_read_and_its_decisions_are_replayed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = planted(tmp_path / "run").path
+    with (run / "study.toml").open("a", encoding="utf-8") as study:
+        study.write('\n[[published]]\ndrive = "a"\n\n[published.figures]\ndrive = { response = "tps" }\n')
+    with_right_checksums(run)
+    assert main(["show", str(run)]) == 0
+    capsys.readouterr()
+    assert main(["check", str(run)]) == 0
+    assert "would be different now" in capsys.readouterr().out, "replayed"
+
+
 def test_a_study_that_asks_for_partitions_is_led_to_a_change_of_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "fillfactor", "--set", "schema.partition=orders BY HASH (id) INTO 8", "--dry-run"]) == 2
     told = capsys.readouterr().err

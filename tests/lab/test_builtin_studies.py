@@ -104,16 +104,6 @@ def test_the_published_settings_of_the_sysbench_article_are_all_there(name: str)
     assert {setting: fixed[setting].typed for setting in SYSBENCH_ARTICLE if setting in fixed} == SYSBENCH_ARTICLE
 
 
-def test_the_cache_study_has_all_published_counts_of_huge_pages_each_beside_an_arm() -> None:
-    study = study_of("cache", "as-published")
-    arms = {arm.treatment.name for arm in study.arms}
-    beside = [(row, figure) for row in study.published for figure in row.figures if figure.response == "huge_pages"]
-    named = {treatment_of(figure.treatment, study) for _, figure in beside}
-    assert named == {name for name in arms if "host.huge_pages=2MB" in name}
-    counts = [int(row.cells[figure.column]) for row, figure in beside]
-    assert (counts[0], counts[-1], counts) == (7416, 74, sorted(counts, reverse=True))
-
-
 @pytest.mark.parametrize("name", builtin.names())
 def test_what_authors_do_not_give_is_marked_as_ours(name: str) -> None:
     study = study_of(name, "as-published")

@@ -48,7 +48,6 @@ STUDY: dict[str, Any] = {
     "study": {"title": "t"},
     "fixed": {"drive.data": "ssd", "drive.state": "aged", "drive.live_share": FILLED},
     "responses": {"primary": "physical_bytes"},
-    "published": [{"drive": "normal", "space": "740 GB"}],
 }
 
 
@@ -226,9 +225,7 @@ def test_a_run_without_signatures_is_refused(tmp_path: Path) -> None:
         list(predictions([recorded(tmp_path / "run", aged=False)], DriveQuestion(1 << 30, 1 << 40, (0.07,))))
 
 
-def test_the_command_prints_what_is_simulated_beside_what_was_published(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_prints_what_is_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = str(recorded(tmp_path / "run").path)
     sizes = ("--data", "740GB", "--capacity", "3.2TB", "--simulated", "64MB")
     assert main(["drive", "predict", path, *sizes, "--over-provisioning", "7%,28%", "--writes-per-day", "10TB"]) == 0
@@ -236,7 +233,6 @@ def test_the_command_prints_what_is_simulated_beside_what_was_published(
     assert "table.fillfactor=75: " in said
     assert "over-provisioning 28 %: write amplification" in said
     assert "the recorded drive: simulated" in said
-    assert "published: drive: normal; space: 740 GB" in said
     assert said.count("simulated") >= 4
     assert "space is scaled linearly from one run: what does not grow with the data" in said
     assert main(["drive", "predict", path, *sizes, "--json"]) == 0

@@ -9,7 +9,6 @@ from typing import Any
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from pgassay.live.catalogue import Catalogue
 from pgassay.live.server import application, listening
 from tests.report.browser import chromium
 
@@ -40,17 +39,17 @@ def opened(address: str, *, width: int = WIDE, dark: bool = False) -> Iterator[t
 
 
 @contextmanager
-def serving(root: Path, port: int = 0, token: str = "token") -> Iterator[str]:
-    """A server of `root` in a thread, on a port that is free or on `port`; gives the address with its token."""
+def serving(run: Path, port: int = 0, token: str = "token") -> Iterator[str]:
+    """A server of `run` in a thread, on a port that is free or on `port`; gives the address with its token."""
     with listening(port) as bound:
         port = bound.getsockname()[1]
-        app = application(Catalogue(root), token, port)
+        app = application(run, token, port)
         config = uvicorn.Config(app, log_level="error", ws="none", timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]})
         thread.start()
         try:
-            yield f"http://127.0.0.1:{port}/?token={token}"
+            yield f"http://127.0.0.1:{port}/live?token={token}"
         finally:
             server.should_exit = True
             thread.join()

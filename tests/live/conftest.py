@@ -17,13 +17,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def known(runs: Path) -> Iterator[TestClient]:
-    """A browser that has the token."""
-    with client(runs) as found:
+    """A browser of a whole run that has the token."""
+    with client(runs / "one") as found:
         yield found
 
 
 @pytest.fixture
 def stranger(runs: Path) -> Iterator[TestClient]:
     """One that has not."""
-    with client(runs, token=False) as found:
+    with client(runs / "one", token=False) as found:
         yield found

@@ -5,9 +5,9 @@ from starlette.testclient import TestClient
 
 from pgassay.live import server
 from pgassay.live.server import FOREIGN_HOST, FOREIGN_ORIGIN, NO_TOKEN
-from tests.live.served import PORT, TOKEN, address
+from tests.live.served import PORT, TOKEN
 
-PLACES = ("/", address("one"), f"{address('one')}live", "/static/page.css", "/nowhere")
+PLACES = ("/", "/live", "/static/page.css", "/nowhere")
 
 
 @pytest.mark.parametrize("path", PLACES)
@@ -92,11 +92,10 @@ def test_every_answer_says_that_it_loads_from_here_alone(known: TestClient, path
 
 
 def test_a_query_has_bounds_that_it_names(known: TestClient, stranger: TestClient) -> None:
-    for words, said in (("a " * 33, "a search has 32 words at most"), ("a" * 5000, "a query has 2048 bytes at most")):
-        answer = known.get("/", params={"search": words})
-        assert (answer.status_code, said.lower() in answer.text.lower()) == (400, True)
-        assert stranger.get("/", params={"search": words}).status_code == 403
-    assert known.get("/", params={"search": "a " * 32}).status_code == 200
+    answer = known.get("/", params={"search": "a" * 5000})
+    assert (answer.status_code, "a query has 2048 bytes at most" in answer.text) == (400, True)
+    assert stranger.get("/", params={"search": "a" * 5000}).status_code == 403
+    assert known.get("/", params={"search": "a" * 2000}).status_code == 200
 
 
 def test_who_has_no_token_waits_for_nobody(stranger: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

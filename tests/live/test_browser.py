@@ -12,8 +12,7 @@ from pgassay.record.directory import RunDirectory
 from pgassay.record.live_sample import LiveSample
 from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PHONE, WIDE, opened, serving, violations
-from tests.live.served import address
-from tests.live.test_app import HOSTILE_PATH
+from tests.live.served import HOSTILE_NAME
 from tests.report.browser import axe
 
 pytestmark = [pytest.mark.slow]
@@ -21,7 +20,7 @@ pytestmark = [pytest.mark.slow]
 
 @pytest.fixture(scope="module")
 def served(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(runs) as found:
+    with serving(runs / "one") as found:
         yield found
 
 
@@ -32,7 +31,7 @@ def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def test_the_report_draws_under_its_policy(served: str) -> None:
     with opened(served) as (page, faults):
-        page.goto(served.partition("/?")[0] + address("one"))
+        page.goto(served.partition("/live?")[0] + "/")
         page.wait_for_selector("figure svg")
         page.get_by_role("button", name="Open all").click()
         page.wait_for_function(
@@ -41,11 +40,11 @@ def test_the_report_draws_under_its_policy(served: str) -> None:
     assert faults == []
 
 
-@pytest.mark.parametrize("path", ["/", address(HOSTILE_PATH)], ids=["list", "report"])
-def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
-    with opened(served) as (page, faults):
+@pytest.mark.parametrize("path", ["/", "/live"], ids=["report", "live"])
+def test_a_name_that_is_a_script_runs_nowhere(runs: Path, path: str) -> None:
+    with serving(runs / HOSTILE_NAME) as served, opened(served) as (page, faults):
         page.on("dialog", lambda dialog: faults.append(dialog.message))
-        page.goto(served.partition("/?")[0] + path)
+        page.goto(served.partition("/live?")[0] + path)
         page.wait_for_load_state("networkidle")  # what a page runs, it has run by then
         assert "<script>alert(1)</script>" in page.locator("main").inner_text()
     assert faults == []
@@ -54,21 +53,20 @@ def test_a_name_that_is_a_script_runs_nowhere(served: str, path: str) -> None:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, PHONE])
 def test_axe_finds_no_violation_and_nothing_runs_over_the_edge(
-    served: str, axe_script: str, width: int, dark: bool
+    runs: Path, axe_script: str, width: int, dark: bool
 ) -> None:
-    with opened(served, width=width, dark=dark) as (page, _):
-        for path in ("/", address("broken")):
-            page.goto(served.partition("/?")[0] + path)
-            page.wait_for_load_state("networkidle")
-            assert violations(page, axe_script) == [], path
-            assert page.evaluate(OVER_THE_EDGE) == 0, path
+    with serving(runs / "broken") as served, opened(served, width=width, dark=dark) as (page, _):
+        page.goto(served.partition("/live?")[0] + "/")
+        page.wait_for_load_state("networkidle")
+        assert violations(page, axe_script) == []
+        assert page.evaluate(OVER_THE_EDGE) == 0
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [WIDE, PHONE])
 def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: Path, width: int, dark: bool) -> None:
-    with serving(runs) as served, opened(served, width=width, dark=dark) as (page, faults):
-        page.goto(served.partition("/?")[0] + f"{address('one')}live")
+    with serving(runs / "one") as served, opened(served, width=width, dark=dark) as (page, faults):
+        page.goto(served.partition("/live?")[0] + "/live")
         page.wait_for_selector("#effects svg")
         page.screenshot(path=tmp_path / "page.png", full_page=True)
         assert violations(page, axe_script) == []
@@ -78,9 +76,9 @@ def test_the_live_page_shuts_nobody_out(runs: Path, axe_script: str, tmp_path: P
 
 def test_when_a_finished_runs_server_ends_its_page_says_so_and_asks_no_more(runs: Path) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(runs))
+        served = server.enter_context(serving(runs / "one"))
         with opened(served) as (page, _):
-            page.goto(served.partition("/?")[0] + f"{address('one')}live")
+            page.goto(served.partition("/live?")[0] + "/live")
             page.wait_for_selector("#effects svg")
             assert page.locator("#connection").inner_text() == ""
             server.close()
@@ -110,10 +108,10 @@ def test_a_tab_that_nobody_sees_draws_nothing_until_it_is_seen(tmp_path: Path) -
 
         for second in range(3):
             tell(second)
-        served = stack.enter_context(serving(run.parent))
+        served = stack.enter_context(serving(run))
         page, faults = stack.enter_context(opened(served))
         page.add_init_script(UNSEEN)
-        page.goto(served.partition("/?")[0] + f"{address('one')}live")
+        page.goto(served.partition("/live?")[0] + "/live")
         page.wait_for_function(f"() => {POINTS} === 2 && window.told === 2")
         page.evaluate("window.unseen = true")
         for second in range(3, 6):

@@ -19,11 +19,9 @@ from pgassay.testing.planted import make_run
 from tests.live.browser import OVER_THE_EDGE, PATIENCE_MS, PHONE, WIDE, opened, serving, violations
 from tests.live.forwarding import forwarded
 from tests.live.going import ARM, BLOCK, Going, going
-from tests.live.served import address
 from tests.report.browser import axe
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
-LIVE = f"{address('one')}live"
 RUNNING = "document.getElementById('state')?.textContent === 'running'"
 CONNECTION = "document.getElementById('connection')?.textContent"
 POINTS = "document.querySelectorAll('#seconds .mark-symbol.role-mark path').length"
@@ -52,7 +50,6 @@ def axe_script(tmp_path_factory: pytest.TempPathFactory) -> str:
 def watched(served: str, *, width: int = WIDE, dark: bool = False) -> Iterator[tuple[Page, list[str]]]:
     """Its page, once it has drawn the first seconds."""
     with opened(served, width=width, dark=dark) as (page, faults):
-        page.goto(served.partition("/?")[0] + LIVE)
         page.wait_for_function(f"() => {RUNNING} && {POINTS} === 2")
         yield page, faults
 
@@ -63,7 +60,7 @@ def our_own(faults: list[str]) -> list[str]:
 
 
 def test_when_the_runs_process_is_killed_the_page_stays_and_says_so(run: Going) -> None:
-    with serving(run.path.parent) as served, watched(served) as (page, faults):
+    with serving(run.path) as served, watched(served) as (page, faults):
         assert re.fullmatch(f"block {BLOCK}: {ARM}; at most .* left", page.locator("#doing").inner_text())
         assert page.locator("#stopping").is_visible()
         run.kill()
@@ -78,12 +75,12 @@ def test_when_the_runs_process_is_killed_the_page_stays_and_says_so(run: Going) 
 
 def test_after_its_server_began_again_the_page_comes_back_and_goes_on(run: Going) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(run.path.parent))
+        served = server.enter_context(serving(run.path))
         with watched(served) as (page, faults):
             server.close()
             page.wait_for_function(f"() => {CONNECTION} === 'The connection is lost; trying again.'")
             run.tell(3, 4)
-            with serving(run.path.parent, urlsplit(served).port or 0):
+            with serving(run.path, urlsplit(served).port or 0):
                 page.wait_for_function(f"() => {CONNECTION} === '' && {POINTS} === 4")
                 run.tell(5)
                 page.wait_for_function(f"() => {POINTS} === 5")
@@ -92,21 +89,21 @@ def test_after_its_server_began_again_the_page_comes_back_and_goes_on(run: Going
 
 def test_a_server_with_another_token_is_one_to_be_opened_by_its_own_address(run: Going) -> None:
     with ExitStack() as server:
-        served = server.enter_context(serving(run.path.parent))
+        served = server.enter_context(serving(run.path))
         with watched(served) as (page, _):
             server.close()
-            with serving(run.path.parent, urlsplit(served).port or 0, "another"):
+            with serving(run.path, urlsplit(served).port or 0, "another"):
                 page.wait_for_function(f"() => {CONNECTION}?.startsWith('The server has ended: open the address')")
                 assert page.evaluate(POINTS) == 2, "what was shown stays"
 
 
 def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going) -> None:
     """As `ssh -L` does it: the browser names another port than the server's, in Host and in Origin."""
-    with ExitStack() as way, serving(run.path.parent) as served:
+    with ExitStack() as way, serving(run.path) as served:
         server = urlsplit(served)
         port = way.enter_context(forwarded(server.port or 0))
         assert port != server.port
-        with watched(f"http://localhost:{port}/?{server.query}") as (page, faults):
+        with watched(f"http://localhost:{port}/live?{server.query}") as (page, faults):
             way.close()
             page.wait_for_function(f"() => {CONNECTION} === 'The connection is lost; trying again.'")
             run.tell(3)
@@ -120,13 +117,13 @@ def test_a_forwarded_port_that_was_cut_comes_back_and_stops_the_run(run: Going) 
 
 def test_a_page_of_another_origin_cannot_stop_it_through_a_forwarded_port(run: Going) -> None:
     """Its form has even the right word: a browser says whose it is."""
-    with serving(run.path.parent) as served, forwarded(urlsplit(served).port or 0) as port:
-        with watched(f"http://localhost:{port}/?token=token") as (page, _):
+    with serving(run.path) as served, forwarded(urlsplit(served).port or 0) as port:
+        with watched(f"http://localhost:{port}/live?token=token") as (page, _):
             form = page.content()
             word = re.search(r'name="writing" value="([\w-]+)"', form)
             assert word is not None
             foreign = (
-                f'<form action="http://localhost:{port}{address("one")}stop" method="post">'
+                f'<form action="http://localhost:{port}/stop" method="post">'
                 f'<input name="writing" value="{word[1]}"><button>Win</button></form>'
             )
             page.route(
@@ -145,7 +142,7 @@ def test_the_page_of_a_run_that_goes_on_shuts_nobody_out(
     run: Going, axe_script: str, tmp_path: Path, width: int, dark: bool
 ) -> None:
     with (
-        serving(run.path.parent) as served,
+        serving(run.path) as served,
         watched(served, width=width, dark=dark) as (page, faults),
     ):
         page.locator("summary").click()
@@ -177,9 +174,9 @@ def tabs(page: Page, until: str = "", key: str = "Tab") -> list[str]:
 
 
 def test_tab_reaches_everything_in_its_order_and_enter_works(run: Going) -> None:
-    with serving(run.path.parent) as served, watched(served) as (page, faults):
+    with serving(run.path) as served, watched(served) as (page, faults):
         page.wait_for_selector("#effects svg")
-        links = ["All runs", "Report"]
+        links = ["Report"]
         lower = ["seconds", "Table: schedule", "Table: decisions"]
         assert tabs(page) == [*links, "effects", "stop", "Abort", *lower]
         page.reload()
@@ -199,7 +196,7 @@ def test_tab_reaches_everything_in_its_order_and_enter_works(run: Going) -> None
         page.keyboard.press("Enter")
         run.process.wait(PATIENCE_MS / 1000)
         page.wait_for_function(f"() => document.getElementById('state')?.textContent === '{KILLED}'")
-        assert tabs(page, "Report") == links[:2]
+        assert tabs(page, "Report") == links
         page.keyboard.press("Enter")
-        page.wait_for_url(f"**{address('one')}")
+        page.wait_for_url("http://127.0.0.1:*/")
         assert faults == []

@@ -14,7 +14,6 @@ from pgassay.record.ask import StatementRecord, encode_statements
 from pgassay.testing.planted import make_run
 from tests.live.browser import opened, serving
 from tests.live.going import Going, going
-from tests.live.served import address
 from tests.report.test_statements import BASELINE, WIDE, planted
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
@@ -46,11 +45,11 @@ def run(tmp_path: Path) -> Iterator[Going]:
 
 @pytest.mark.parametrize("page_of", ["live", ""], ids=["live", "report"])
 def test_texts_that_are_scripts_are_shown_and_run_nowhere(run: Going, page_of: str) -> None:
-    with serving(run.path.parent) as served, opened(served) as (page, faults):
+    with serving(run.path) as served, opened(served) as (page, faults):
         page.on("dialog", lambda dialog: faults.append(dialog.message))
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
-        page.goto(served.partition("/?")[0] + address("one") + page_of)
+        page.goto(served.partition("/live?")[0] + "/" + page_of)
         page.wait_for_selector("#effects svg" if page_of else "figure svg")
         if not page_of:
             page.get_by_role("button", name="Open all").click()
@@ -69,9 +68,9 @@ def test_the_report_of_a_link_is_no_link(tmp_path: Path) -> None:
     study = make_run(tmp_path / "runs" / "one").path / "study.toml"
     kept = study.read_text(encoding="utf-8")
     study.write_text(re.sub(r"^title = .*$", "title = 'javascript:alert(1)'", kept, flags=re.MULTILINE), "utf-8")
-    with serving(tmp_path / "runs") as served, opened(served) as (page, faults):
-        for path in ("/", address("one"), f"{address('one')}live"):
-            page.goto(served.partition("/?")[0] + path)
+    with serving(tmp_path / "runs" / "one") as served, opened(served) as (page, faults):
+        for path in ("/", "/live"):
+            page.goto(served.partition("/live?")[0] + path)
             page.get_by_text("javascript:alert(1)").first.wait_for()
             assert page.evaluate(MADE) == []
     assert faults == []

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from pgassay.live import progress
-from pgassay.live.catalogue import FINISHED, INTERRUPTED
-from pgassay.live.progress import KILLED, NOTHING_YET, Seconds, Watched, events
+from pgassay.live.progress import FINISHED, INTERRUPTED, KILLED, NOTHING_YET, Seconds, Watched, events
 from pgassay.probe.server_views import KINDS
 from pgassay.record import live_sample
 from pgassay.record.directory import RunDirectory

@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
-    command = [sys.executable, "-m", "pgassay", "serve", str(runs), "--port", "0", "--json"]
+    command = [sys.executable, "-m", "pgassay", "serve", str(runs / "one"), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as served:
         assert served.stdout is not None
         text = ""
@@ -36,7 +36,7 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
             text += served.stdout.readline()
         address = json.loads(text)["url"]
         with httpx2.Client(follow_redirects=True, trust_env=False, timeout=PATIENCE_S) as browser:
-            assert "1 to 6 of 6 runs" in browser.get(address).text
+            assert "Answer so far" in browser.get(address).text
             assert "token" not in str(browser.get(address).url)
         served.send_signal(signal.SIGINT)
         _, errors = served.communicate(timeout=PATIENCE_S)
@@ -46,7 +46,7 @@ def test_the_printed_address_works_until_it_is_interrupted(runs: Path) -> None:
 @contextmanager
 def served(runs: Path) -> Iterator[tuple[str, int]]:
     """`pgassay serve` as a process of its own: its address with the token, and its port."""
-    command = [sys.executable, "-m", "pgassay", "serve", str(runs), "--port", "0", "--json"]
+    command = [sys.executable, "-m", "pgassay", "serve", str(runs / "one"), "--port", "0", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         text = ""
@@ -54,7 +54,7 @@ def served(runs: Path) -> Iterator[tuple[str, int]]:
             text += process.stdout.readline()
         address = json.loads(text)["url"]
         try:
-            yield address, int(address.partition("/?")[0].rpartition(":")[2])
+            yield address, int(address.partition("/live?")[0].rpartition(":")[2])
         finally:
             process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE_S) == 0
@@ -68,7 +68,7 @@ def test_connections_that_ask_for_nothing_keep_nobody_out_and_are_closed(runs: P
                 each.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
         with httpx2.Client(follow_redirects=True, trust_env=False, timeout=PATIENCE_S) as browser:
             for _ in range(3):
-                assert "1 to 6 of 6 runs" in browser.get(address).text
+                assert "Answer so far" in browser.get(address).text
         for each in idle:
             with suppress(ConnectionResetError):
                 assert each.recv(1) == b"", "closed without an answer"
@@ -109,7 +109,7 @@ def test_it_listens_to_this_machine_alone() -> None:
 def test_a_port_in_use_is_an_error_with_a_hint(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert main(["serve", str(runs), "--port", str(port)]) == 2
+        assert main(["serve", str(runs / "one"), "--port", str(port)]) == 2
     told = capsys.readouterr().err
     assert f"port {port} of 127.0.0.1 is in use" in told
     assert "--port" in told.partition("hint:")[2]
@@ -118,15 +118,18 @@ def test_a_port_in_use_is_an_error_with_a_hint(runs: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["serve", "not/there"], 'directory "'),
-        (["serve", "--port", "x"], "wants a whole number"),
-        (["serve", "--port", "70000"], "could not listen on port 70000"),
+        (["serve", "not/there"], "is not a run directory: it does not exist"),
+        (["serve", "runs"], "is not a run directory: it has no run.json"),
+        (["serve", "runs", "--port", "x"], "wants a whole number"),
+        (["serve", "one", "--port", "70000"], "could not listen on port 70000"),
     ],
 )
 def test_bad_usage_is_told(words: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                            capsys: pytest.CaptureFixture[str]) -> None:  # fmt: skip
     monkeypatch.chdir(tmp_path)
     (tmp_path / "runs").mkdir()
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "run.json").touch()
     assert main(words) == 2
     assert said in capsys.readouterr().err
 
@@ -135,7 +138,7 @@ def test_without_the_extra_it_says_how_to_get_it(
     runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(serve, "find_spec", lambda name: None if name == "uvicorn" else find_spec(name))
-    assert main(["serve", str(runs)]) == 2
+    assert main(["serve", str(runs / "one")]) == 2
     told = capsys.readouterr().err
     assert "need uvicorn, which is not installed" in told
     assert install_command("live") in told

@@ -14,7 +14,7 @@ from pgassay.record import directory
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.testing.planted import make_run
-from tests.live.served import PORT, address, client
+from tests.live.served import PORT, client
 
 ORIGIN = {"origin": f"http://127.0.0.1:{PORT}"}
 
@@ -23,7 +23,7 @@ ORIGIN = {"origin": f"http://127.0.0.1:{PORT}"}
 def browser(tmp_path: Path) -> Iterator[TestClient]:
     (tmp_path / "runs").mkdir()
     make_run(tmp_path / "runs" / "one", finished=False)
-    with client(tmp_path / "runs") as found:
+    with client(tmp_path / "runs" / "one") as found:
         yield found
 
 
@@ -46,14 +46,14 @@ def killed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
 def writing(browser: TestClient) -> str:
     """What the page's forms have in them."""
-    found = re.search(r'name="writing" value="([\w-]+)"', browser.get(f"{address('one')}live").text)
+    found = re.search(r'name="writing" value="([\w-]+)"', browser.get("/live").text)
     assert found is not None
     return found[1]
 
 
 def test_stop_leaves_a_file_that_the_lab_looks_for(browser: TestClient, run: Path) -> None:
-    answer = browser.post(f"{address('one')}stop", data={"writing": writing(browser)}, headers=ORIGIN)
-    assert (answer.status_code, answer.headers["location"]) == (303, f"{address('one')}live")
+    answer = browser.post("/stop", data={"writing": writing(browser)}, headers=ORIGIN)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/live")
     assert (run / directory.STOP_FILE).exists()
 
 
@@ -65,7 +65,7 @@ def test_a_directory_of_that_name_asks_nothing_and_stays(run: Path) -> None:
 
 
 def test_abort_is_a_signal_to_who_holds_the_lock(browser: TestClient, run: Path, killed: list[tuple[int, int]]) -> None:
-    answer = browser.post(f"{address('one')}abort", data={"writing": writing(browser)}, headers=ORIGIN)
+    answer = browser.post("/abort", data={"writing": writing(browser)}, headers=ORIGIN)
     assert answer.status_code == 303
     assert killed == [(os.getpid(), signal.SIGTERM)]
     assert not (run / directory.STOP_FILE).exists()
@@ -89,7 +89,7 @@ def test_without_the_pages_own_word_nothing_is_done(
 ) -> None:  # fmt: skip
     if form.get("writing") == "right":
         form = {"writing": writing(browser)}
-    answer = browser.post(f"{address('one')}{what}", data=form, headers=headers)
+    answer = browser.post(f"/{what}", data=form, headers=headers)
     assert answer.status_code in (403, 413)
     assert killed == []
     assert not (run / directory.STOP_FILE).exists()
@@ -99,7 +99,7 @@ def test_without_the_pages_own_word_nothing_is_done(
 def test_a_run_that_does_not_run_is_not_stopped(
     browser: TestClient, tmp_path: Path, killed: list[tuple[int, int]], what: str
 ) -> None:
-    answer = browser.post(f"{address('one')}{what}", data={"writing": writing(browser)}, headers=ORIGIN)
+    answer = browser.post(f"/{what}", data={"writing": writing(browser)}, headers=ORIGIN)
     assert answer.status_code == 409
     assert NOT_RUNNING[1:] in answer.text
     assert killed == []
@@ -111,13 +111,13 @@ def test_a_signal_that_is_refused_is_told(browser: TestClient, run: Path, monkey
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "kill", refuse)
-    answer = browser.post(f"{address('one')}abort", data={"writing": writing(browser)}, headers=ORIGIN)
+    answer = browser.post("/abort", data={"writing": writing(browser)}, headers=ORIGIN)
     assert answer.status_code == 500
     assert "could not be stopped: operation not permitted" in answer.text
 
 
 def test_looking_never_stops(browser: TestClient, run: Path, killed: list[tuple[int, int]]) -> None:
     for what in ("stop", "abort"):
-        assert browser.get(f"{address('one')}{what}").status_code == 405
+        assert browser.get(f"/{what}").status_code == 405
     assert killed == []
     assert not (run / directory.STOP_FILE).exists()

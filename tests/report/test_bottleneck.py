@@ -1,6 +1,7 @@
 """From records to verdicts: medians of the arms' own trials, the server's cores, and capacities of a disk study."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -115,32 +116,22 @@ def test_costs_of_a_disk_study_are_those_of_an_io(folder: Path) -> None:
     assert "per transaction" not in text.render(findings)
 
 
-def test_the_command_prints_and_gives_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", str(folder / "scaled"), "--disk", str(folder / "disk"), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert len(found["capacities"]) == 3
-    assert len(found["arms"]) == 16
-    assert found["arms"][0]["diagnosis"]["cause"] == "WAL flush"
-    assert main(["diagnose", str(folder / "scaled")]) == 0
+def test_show_has_every_candidate_in_its_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["show", "--json", str(folder / "scaled")]) == 0
+    found = json.loads(capsys.readouterr().out)["beside"]["stops"]
+    assert len(found) == 16
+    assert found[0]["diagnosis"]["cause"] == "WAL flush"
+    assert all(each["diagnosis"]["candidates"] for each in found)
+    assert main(["show", "--verbose", str(folder / "scaled")]) == 0
     said = capsys.readouterr().out
-    assert "load.script=tpcb-like, load.clients=1: WAL flush: backends wait" in said
-    assert "note: what the disk can do was not measured" in said
+    assert re.search("load.script=tpcb-like, load.clients=1 +WAL flush +backends wait", said)
+    assert "what the disk can do was not measured" in said
 
 
-@pytest.mark.parametrize("words", [["plain"], ["scaled", "--disk", "scaled"], ["none"]])
-def test_what_cannot_be_diagnosed_is_refused(
-    folder: Path, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = [word if word.startswith("--") else str(folder / word) for word in words]
-    assert main(["diagnose", *arguments]) == 2
+@pytest.mark.parametrize("disk", ["scaled", "none"])
+def test_what_measured_no_drive_is_refused(folder: Path, disk: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", str(folder / "scaled"), "--disk", str(folder / disk)]) == 2
     assert "error:" in capsys.readouterr().err
-
-
-def test_a_disk_study_has_no_server_to_diagnose(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["diagnose", str(folder / "disk")]) == 2
-    said = capsys.readouterr().err
-    assert "measured a drive without a database" in said
-    assert f"hint: use its capacities to diagnose another run: pgassay diagnose RUN --disk {folder}" in said
 
 
 def test_a_disk_study_says_first_what_it_found_and_shows_what_was_measured(folder: Path) -> None:

@@ -119,7 +119,7 @@ def test_facts_become_rows() -> None:
     [
         ("no trial was discarded", "No trial was discarded"),
         ("host.huge_pages=2MB: slow", "host.huge_pages=2MB: slow"),
-        ("pgassay diagnose RUN shows it", "pgassay diagnose RUN shows it"),
+        ("pgassay show RUN shows it", "pgassay show RUN shows it"),
         ("shared_buffers is large", "shared_buffers is large"),
         ("medians, before the first probes", "Medians, before the first probes"),
         ("", ""),

@@ -28,7 +28,7 @@ def findings(path: Path, found: Likeness | None) -> Findings:
 
 
 def surfaces(found: Findings) -> dict[str, str]:
-    """Headline and verdicts as page, terminal, JSON and Markdown show them."""
+    """Headline and verdicts as page, terminal and JSON show them."""
     document = contents.document(found)
     verdicts = document["verdicts"]
     assert isinstance(verdicts, list)
@@ -36,7 +36,6 @@ def surfaces(found: Findings) -> dict[str, str]:
         "page": body(found),
         "terminal": text.render(found),
         "json": "\n".join(each["text"] for each in verdicts),
-        "markdown": text.markdown(found),
         "headline": "\n".join(found.once(headline.headline_of).sentences),
     }
 
@@ -50,7 +49,7 @@ def test_each_verdict_and_the_headline_end_or_begin_with_it_on_every_surface(tmp
     settled = [each.verdict.text for each in found.verdicts if each.verdict.settled]
     assert settled
     assert all(each.endswith(f" ({likeness.UNLIKE})") for each in settled)
-    for shown in (said["page"], said["terminal"], said["markdown"]):
+    for shown in (said["page"], said["terminal"]):
         assert settled[0] in shown.replace("\\", "")
 
 

@@ -89,11 +89,3 @@ def test_a_broken_file_is_named(tmp_path: Path, broken: str) -> None:
     (findings.run.path / contents.KEPT_FILE).write_text(text)
     with pytest.raises(DamagedError, match=contents.KEPT_FILE):
         contents.kept_sections(findings)
-
-
-def test_a_page_that_is_served_is_made_again_when_other_sections_were_kept(tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run")
-    before = contents.stamp_of(run.path)
-    contents.keep_sections(Findings(run), sections())
-    assert before == ""
-    assert contents.stamp_of(run.path) != before

@@ -66,18 +66,6 @@ def test_nothing_runs_over_the_edge(written: Path, tmp_path: Path, width: int, f
     assert ask(written, tmp_path, WIDE, first=first, width=width, dark=False) == {"scroll": 0, "over": []}
 
 
-def test_the_published_table_of_the_demo_shows_all_of_its_columns(tmp_path: Path) -> None:
-    """The last one, this run's change of speed with its interval, was cut off at the edge of a box that scrolls."""
-    chromium()
-    run = make_run(tmp_path / "run")
-    width = (
-        "return [...document.querySelectorAll('.wide:has(td.ours)')].map((box) => box.scrollWidth - box.clientWidth);"
-    )
-    over = ask(page.write(Findings(run), tmp_path / "report"), tmp_path, width, first=OPEN_ALL, width=1400, dark=False)
-    assert over
-    assert max(over) <= 0
-
-
 def test_the_console_is_empty(written: Path, tmp_path: Path) -> None:
     assert console(written, tmp_path) == []
 

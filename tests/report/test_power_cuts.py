@@ -72,7 +72,7 @@ def test_headline_verdicts_and_section_hold_one_opinion(run: Run) -> None:
         name: each.kind for name, each in said.items()
     }
     assert all(each["verdict"] == said[each["treatment"]].kind for each in document["verdicts"])
-    shown = [text.brief(findings), text.render(findings), text.markdown(findings)]
+    shown = [text.brief(findings), text.render(findings)]
     for each in shown:
         assert "does a power cut lose or damage anything?" in each.lower()
         assert "unresolved: needs" not in each.partition("What to distrust")[0]
@@ -115,7 +115,7 @@ def test_speed_as_the_primary_is_compared_after_what_the_cuts_did(tmp_path: Path
     for surface in (Surface.PAGE, Surface.TERMINAL):
         table, *_ = tables(verdict.SECTION, findings, surface)
         assert [text for _, text in table.rows] == [each.verdict.text for each in arms(findings)]
-    for shown in (text.brief(findings), text.render(findings), text.markdown(findings)):
+    for shown in (text.brief(findings), text.render(findings)):
         words = " ".join(shown.split()).lower()
         assert 0 < words.index("on an emulated drive, safe: ") < words.index("transactions per second: ")
     assert not any("crash-safe" in each for each in warnings.reasons(findings)), "the section says what was found"
@@ -197,7 +197,7 @@ def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str)
         assert each.verdict.text == f"not tried {missing}; 0 of 10 cuts lost or damaged anything"
     (said,) = headline.headline_of(findings).sentences
     assert said.startswith(f"on an emulated drive, not tried {missing}: the baseline (0 of 10 cuts lost or damaged")
-    shown = [text.brief(findings), text.render(findings), text.markdown(findings), json.dumps(plain(findings))]
+    shown = [text.brief(findings), text.render(findings), json.dumps(plain(findings))]
     assert not any(re.search(r"(?<!crash-)\bsafe\b", each) for each in shown)
     assert {each.mark for each in findings.claims} == {Mark.NOT_TESTABLE}
     assert plain(findings)["power_cuts"][0]["untried"] == [missing]

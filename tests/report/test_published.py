@@ -1,4 +1,4 @@
-"""What others published: rows beside one's own figures, claims with their marks, contradictions with reasons."""
+"""What others published: claims with their marks, contradictions with reasons."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,161 +9,18 @@ from pgassay.analysis.claims import ClaimJudgement, Mark, beyond
 from pgassay.errors import UsageError
 from pgassay.report import text
 from pgassay.report.findings import Findings
-from pgassay.report.formatting import MISSING
 from pgassay.report.published import SECTION
 from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
-from pgassay.study import builtin
-from pgassay.study.document import SIZES, Overrides, read, resolve
-from pgassay.study.model import Claim, Published, PublishedFigure, Study
-from pgassay.study.parsing import parse_claims, parse_recorded
+from pgassay.study.model import Claim, Study
+from pgassay.study.parsing import parse_claims
 from pgassay.testing.planted import make_run
-from tests.report.blocks import body, plain, tables
 from tests.report.driven import make_driven
-from tests.report.scaled import make_scaled
 
 
 @pytest.fixture(scope="module")
 def findings(tmp_path_factory: pytest.TempPathFactory) -> Findings:
     return Findings(make_run(tmp_path_factory.mktemp("made") / "run"))
-
-
-def _with(findings: Findings, *rows: Published) -> Findings:
-    """Another run of the study with these rows: sections and rows of a run are kept."""
-    other = Findings(findings.run)
-    other.study = replace(findings.study, published=rows)
-    return other
-
-
-def test_ones_own_figures_stand_beside_the_row_of_their_treatment(findings: Findings) -> None:
-    dense = Published({"fill": "100", "tps": "890"}, {"table.fillfactor": "100"})
-    loose = Published({"fill": "75", "note": "one run"}, {"table.fillfactor": "75"})
-    table, *_ = tables(SECTION, _with(findings, dense, loose))
-    ours = ("here: avg ± stdev", "here: median", "here: against table.fillfactor=100")
-    assert table.head == ("fill", "tps", "note", *ours)
-    assert list(table.shaded) == [3, 4, 5]
-    first, second = ([str(cell) for cell in row] for row in table.rows)
-    assert (first[:3], second[:3]) == (["100", "890", ""], ["75", "", "one run"])
-    (summary, *_) = findings.summaries(findings.primary)
-    assert first[3].startswith(f"{float(f'{summary.avg:.3g}'):,.0f} ± ")
-    assert first[5] == MISSING  # the baseline against itself
-    assert second[5].startswith(("+19.", "+20."))  # 20 % are planted
-    assert f' ours">{second[5]}' in body(findings)
-
-
-def test_a_row_without_its_treatment_or_response_here_has_dashes(findings: Findings) -> None:
-    here = Published({"fill": "100"}, {"table.fillfactor": "100"})
-    others = (
-        Published({"fill": "30"}, {"table.fillfactor": "30"}),
-        Published({"fill": "75"}, {"table.fillfactor": "75"}, "not_measured_ms"),
-        Published({"fill": "drive of theirs"}),
-    )
-    table, *_ = tables(SECTION, _with(findings, here, *others))
-    assert table.rows[0][1] != MISSING
-    assert {tuple(row[1:]) for row in table.rows[1:]} == {(MISSING,) * 3}
-
-
-def test_a_table_that_names_no_treatment_has_no_columns_of_ours(findings: Findings) -> None:
-    table, *_ = tables(SECTION, _with(findings, Published({"drive": "SSD"})))
-    assert (table.head, table.rows, list(table.shaded)) == (("drive",), [("SSD",)], [])
-
-
-AT_75, AT_100 = {"table.fillfactor": "75"}, {"table.fillfactor": "100"}
-CELLS = {"load": "theirs", "gain": "+33 %", "size": "905 GB", "life": "5 years"}
-BESIDE = (
-    PublishedFigure("gain", "tps", AT_75, AT_100),
-    PublishedFigure("size", "table_bytes", AT_100, named="dense"),
-    PublishedFigure("size", "table_bytes", AT_75, per="database_bytes", named="share"),
-    PublishedFigure("life", unmeasured="it takes years"),
-)
-
-
-def test_a_figure_has_ones_own_with_its_interval_beside_it_on_page_terminal_and_in_json(findings: Findings) -> None:
-    """20 % more are planted at 75, and tables are five sixths of the database."""
-    found = replace_study(findings, replace(findings.study, published=(Published(CELLS, figures=BESIDE),)))
-    table, *_ = tables(SECTION, found)
-    assert table.head == ("load", "gain", "here: gain", "size", "here: size", "life", "here: life")
-    assert list(table.shaded) == [2, 4, 6]
-    (row,) = ([str(cell) for cell in row] for row in table.rows)
-    assert row[0] == "theirs"
-    assert row[2].startswith(("+19.", "+20."))
-    assert "[" in row[2]
-    assert row[4].startswith("dense: 95.")
-    assert "share: 0.83" in row[4]
-    assert row[6] == MISSING
-    assert "it takes years" in body(found)
-    said = text.render(found)
-    assert "theirs: gain +33 %, here +" in said
-    assert "life 5 years, here not measured (it takes years)" in said
-    (told,) = plain(found)["published"]
-    assert told["cells"] == CELLS
-    gain, dense, share, life = told["here"]
-    assert gain["low"] <= 1.2 <= gain["high"]
-    assert dense["low"] <= 100e6 <= dense["high"]
-    assert share["low"] <= 1 / 1.2 <= share["high"]
-    assert (life["estimate"], life["why"]) == (None, "it takes years")
-
-
-def test_the_interval_of_a_figure_is_that_of_the_verdict(findings: Findings) -> None:
-    found = replace_study(findings, replace(findings.study, published=(Published(CELLS, figures=BESIDE[:1]),)))
-    (verdict,) = (each for each in found.verdicts if each.effect.treatment == "table.fillfactor=75")
-    (gain,) = plain(found)["published"][0]["here"]
-    assert (gain["low"], gain["high"]) == (verdict.effect.low, verdict.effect.high)
-
-
-def test_a_figure_that_this_run_cannot_have_says_why(findings: Findings) -> None:
-    asked = (
-        PublishedFigure("gain", "tps", {"table.fillfactor": "30"}),
-        PublishedFigure("gain", "no_such_ms", AT_75),
-        PublishedFigure("gain", "kink_per_core"),
-        PublishedFigure("gain", "full_page_images_per_transaction", AT_75),
-    )
-    found = replace_study(findings, replace(findings.study, published=(Published(CELLS, figures=asked),)))
-    reasons = [each["why"] for each in plain(found)["published"][0]["here"]]
-    assert reasons[0] == "it is about table.fillfactor=30, which this run did not have"
-    assert reasons[1:3] == ["this run did not measure no_such_ms", "this run has too few points of that curve"]
-    assert reasons[3] == "no valid trial has a value"
-
-
-def test_a_figure_that_fits_many_places_has_the_lowest_and_the_highest_of_them(tmp_path: Path) -> None:
-    found = Findings(make_scaled(tmp_path / "run"))
-    rows = (
-        Published(
-            {"load": "reading", "tps": "some", "kink": "at the cores"},
-            figures=(
-                PublishedFigure("tps", "tps", {"load.script": "select-only"}),
-                PublishedFigure("kink", "kink_per_core", {"load.script": "select-only"}),
-            ),
-        ),
-    )
-    found.study = replace(found.study, published=rows)
-    lowest, highest, kink = plain(found)["published"][0]["here"]
-    assert lowest["text"].startswith("lowest of 8, load.clients=1: ")
-    assert highest["text"].startswith("highest of 8, load.clients=8: ")
-    assert lowest["estimate"] < highest["estimate"]
-    assert kink["text"].endswith("of the physical cores")
-    assert kink["low"] <= 1.0 <= kink["high"]
-
-
-@pytest.mark.parametrize("name", ["cores", "disk", "tpcc-fillfactor", "cache", "fillfactor-drive", "wal-drive"])
-def test_the_built_in_studies_have_figures_beside_their_published_rows(name: str) -> None:
-    document = read(name, builtin.find(name)[1])
-    for size in ("", *(size for size in SIZES if size in document)):
-        study = parse_recorded(name, resolve(name, document, Overrides(size=size)))
-        assert study.published
-        assert all(row.figures for row in study.published), size
-
-
-def test_speed_of_a_drive_that_answers_from_memory_has_no_figure(driven: Findings) -> None:
-    rows = {row["cells"]["finding"]: row["here"] for row in plain(driven)["published"]}
-    (normal, compressing) = rows["latency of a write to the device"]
-    assert "the emulated drive answers from memory" in normal["why"]
-    assert "timing is off" in compressing["why"]
-    space = rows["physical space, FILLFACTOR 75 against 100"]
-    assert [each["column"] for each in space] == ["normal drive"] * 2 + ["compressing drive"] * 2
-    assert all(each["low"] <= 1.2 <= each["high"] for each in space[:2]), "planted: 500 and 600 MB"
-    (absent, _) = rows["oltp_insert, queries per second, FILLFACTOR 75 against 100"]
-    assert absent["why"] == "it is about load.scenario=oltp_insert, which this run did not have"
 
 
 def test_what_the_authors_do_not_give_is_said_to_be_ours(findings: Findings) -> None:

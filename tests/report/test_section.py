@@ -32,10 +32,10 @@ def test_a_table_without_any_value_goes_and_takes_a_section_of_notes_along() -> 
 
 def test_columns_with_one_value_become_a_line() -> None:
     rows = [("a", "WAL flush", "79 %", "5"), ("b", "WAL flush", "72 %", "5")]
-    found = arranged([Table(("at", "bottleneck", "share", "trials"), rows, marked=(1,), shaded=(2,))])
+    found = arranged([Table(("at", "bottleneck", "share", "trials"), rows, marked=(1,))])
     assert found.blocks[0] == Sentences(["the same in every row: bottleneck WAL flush; trials 5"])
     table = only_table(found)
-    assert (table.head, table.rows, table.shaded) == (["at", "share"], [["a", "79 %"], ["b", "72 %"]], [1])
+    assert (table.head, table.rows, table.marked) == (["at", "share"], [["a", "79 %"], ["b", "72 %"]], (1,))
 
 
 def test_a_quantity_that_no_treatment_changes_becomes_a_line_with_its_unit() -> None:

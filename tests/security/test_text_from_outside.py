@@ -11,7 +11,6 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from markdown_it import MarkdownIt
 
 from pgassay.probe.registry import Probes
 from pgassay.record.directory import RunDirectory
@@ -146,8 +145,7 @@ def test_no_cell_of_csv_is_a_formula(run: Path, words: list[str]) -> None:
 
 
 def test_the_page_and_all_files_beside_it(run: Path, tmp_path: Path) -> None:
-    files = ("--junit", tmp_path / "x.xml", "--markdown", tmp_path / "x.md")
-    said("report", run, "--out", tmp_path / "page", "--weigh", "tps > -5 %", *files)
+    said("report", run, "--out", tmp_path / "page", "--weigh", "tps > -5 %")
     page = (tmp_path / "page" / "report.html").read_text(encoding="utf-8")
     body, _, scripts = page.partition('<script type="module">')
     assert obeyed(body) == []
@@ -170,13 +168,6 @@ def test_the_page_and_all_files_beside_it(run: Path, tmp_path: Path) -> None:
         assert [cell for cell in cells if cell.startswith(("=", "@"))] == []
     for each in sorted((tmp_path / "page" / "data").glob("*.json")):
         assert each.read_text(encoding="utf-8").isascii()
-    markdown = (tmp_path / "x.md").read_text(encoding="utf-8")
-    assert obeyed(markdown) == []
-    kinds = {part.type for each in MarkdownIt("commonmark").parse(markdown) for part in each.children or ()}
-    assert kinds <= {"text", "softbreak"}, "neither links, nor code, nor HTML"
-    junit = (tmp_path / "x.xml").read_text(encoding="utf-8")
-    assert obeyed(junit) == []
-    assert SEEN in ElementTree.fromstring(junit)[0].attrib["name"]
 
 
 def test_a_damaged_record_is_named_without_being_obeyed(run: Path, tmp_path: Path) -> None:

@@ -140,50 +140,6 @@ def test_an_ambiguous_baseline_is_refused() -> None:
         _parse(factors=factors)
 
 
-def test_a_published_row_may_say_which_treatment_stands_beside_it() -> None:
-    row = {"treatment": {"table.fillfactor": 75}, "response": "tps", "table": "dense", "tps": 982.5}
-    first, other = _parse(published=[row, {"table": "loose"}]).published
-    assert (dict(first.cells), dict(first.treatment)) == (
-        {"table": "dense", "tps": "982.5"},
-        {"table.fillfactor": "75"},
-    )
-    assert (first.response, other.response, dict(other.treatment)) == ("tps", "", {})
-    with pytest.raises(UsageError, match=r"in \[\[published\]\] must be a table of levels"):
-        _parse(published=[{"treatment": "8kB"}])
-
-
-def test_a_published_row_may_have_figures_beside_its_cells() -> None:
-    levels = {"treatment": {"table.fillfactor": 75}, "against": {"table.fillfactor": 100}}
-    space = [
-        {"response": "database_bytes", "named": "75", "treatment": {"table.fillfactor": 75}},
-        {"response": "database_bytes", "per": "index_bytes"},
-    ]
-    figures = {"gain": {"response": "tps", **levels}, "space": space, "life": {"unmeasured": "it takes years"}}
-    (row,) = _parse(published=[{"gain": "+33 %", "space": "905 GB", "life": "5 years", "figures": figures}]).published
-    assert list(row.cells) == ["gain", "space", "life"]
-    gain, one, other, life = row.figures
-    assert (gain.column, gain.response, dict(gain.against)) == ("gain", "tps", {"table.fillfactor": "100"})
-    assert ((one.column, one.named), (other.column, other.per)) == (("space", "75"), ("space", "index_bytes"))
-    assert (life.response, life.unmeasured) == ("", "it takes years")
-
-
-@pytest.mark.parametrize(
-    ("figures", "message"),
-    [
-        ("tps", '"figures" in [[published]] must be a table of columns'),
-        ({"gian": {"response": "tps"}}, 'unknown key "gian" in figures of [[published]]'),
-        ({"gain": "tps"}, '"gain" in figures of [[published]] must be a table, or a list of tables'),
-        ({"gain": {"respons": "tps"}}, 'unknown key "respons" in figures of [[published]]'),
-        ({"gain": {"named": "x"}}, 'figure "gain" of [[published]] needs "response", or "unmeasured"'),
-        ({"gain": {"response": "tps", "unmeasured": "x"}}, 'needs "response", or "unmeasured"'),
-        ({"gain": {"response": "tps", "treatment": "75"}}, "must be a table of levels"),
-    ],
-)
-def test_a_figure_of_a_published_row_that_says_nothing_is_named(figures: object, message: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(message)):
-        _parse(published=[{"gain": "+33 %", "figures": figures}])
-
-
 def test_a_claim_may_hold_its_change_against_one_elsewhere_or_against_several() -> None:
     asked = {"text": "x", "source": "y", "against": {"table.fillfactor": 100}}
     one, several = _parse(claims=[{**asked, "than": {"a.b": 1}}, {**asked, "than": [{"a.b": 1}, {"a.b": 2}]}]).claims

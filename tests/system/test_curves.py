@@ -35,9 +35,7 @@ def test_cores_gives_fits_waits_and_what_stops_it(journey: Place) -> None:
     assert 0 < law["rate"]["low"] < law["rate"]["value"] < law["rate"]["high"]
     assert law["measured_clients"] == 5
     assert kink["gain"]["low"] <= kink["gain"]["value"] <= kink["gain"]["high"]
-    told = journey.pgassay("diagnose", str(journey.runs / "cores"), "--json")
-    assert told.returncode == 0, told.stderr
-    arms = json.loads(told.stdout)["arms"]
+    arms = json.loads(done.stdout)["beside"]["stops"]
     assert len(arms) == 5
     assert all(arm["diagnosis"]["candidates"] for arm in arms)
     assert not any("waits" in missing for arm in arms for missing in arm["diagnosis"]["missing"])

@@ -40,8 +40,7 @@ LISTED: Mapping[str, Mapping[str, str]] = {
     "Results": {
         "show": "print a run's verdicts and tables, or compare several runs of one study",
         "report": "write a run's HTML report and figures",
-        "serve": "show all runs below a directory in a browser on this machine",
-        "diagnose": "say what limits the load: CPU, locks, WAL flushes, reads, writes or the client",
+        "serve": "show a run in a browser on this machine",
         "check": "check a run's record for damage and doubtful trials",
         "export": "write a run's trials as CSV or JSON",
         "import": "make a run of other tools' results: pgbench, sysbench, HammerDB, BenchBase, CSV",

@@ -149,7 +149,10 @@ def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
 def require(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None:
     """Raise `UsageError` for `--check` without a single threshold, before anything runs."""
     if arguments.check and not thresholds:
-        raise nothing_to_check("--check")
+        raise UsageError(
+            "--check has no threshold to check",
+            'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',
+        )
 
 
 def status(findings: "Findings", *, check: bool) -> int:
@@ -157,10 +160,3 @@ def status(findings: "Findings", *, check: bool) -> int:
     from pgassay.report.decide import holds
 
     return SUCCESS if not check or holds(findings) else NOT_HELD
-
-
-def nothing_to_check(option: str) -> UsageError:
-    return UsageError(
-        f"{option} has no threshold to check",
-        'give --weigh "latency_p99_ms < 5 ms" or, in the study file, [decide]',
-    )

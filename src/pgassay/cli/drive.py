@@ -404,14 +404,11 @@ def predict(arguments: argparse.Namespace) -> int:
         data, capacity, spare, live, simulated_bytes=simulated, superblock_bytes=superblock, wal_bytes=wal
     )
     found = list(predictions(records, asked))
-    published = records[0].study.get("published", [])
     if arguments.json:
         print(json.dumps({"format": FORMAT, "simulated": [_predicted(each, daily) for each in found]}, indent=2))
         return SUCCESS
     for each in found:
         print("\n".join(_prediction(each, daily)))
-    for row in published:
-        print("published: " + "; ".join(f"{name}: {text}" for name, text in row.items() if isinstance(text, str)))
     if len(records) == 1:
         print(_LINEAR)
     print(_NOTE)

@@ -68,11 +68,6 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--allow-busy": {"action": "store_true", "help": "run although other programs are busy"},
     "--allow-volatile": {"action": "store_true", "help": "allow clusters on tmpfs or overlay"},
     "--data-dir": {"type": Path, "metavar": "DIR", "help": "where the clusters live"},
-    "--disk": {
-        "type": Path,
-        "metavar": "RUN",
-        "help": "a disk study of this drive (default: the one that the run has kept)",
-    },
     "--count": {
         "action": "store_true",
         "help": "count the instructions that the server executes, instead of timing it",

@@ -1,4 +1,4 @@
-"""`pgassay report RUN…`: the HTML report and its figures, written again from the record; JUnit and Markdown for CI.
+"""`pgassay report RUN…`: the HTML report and its figures, written again from the record.
 
 An advice is a folder of runs, of which one has the page with its answer.
 """
@@ -10,13 +10,11 @@ from pgassay.cli._runs import (
     REPORT,
     add_check_option,
     add_weigh_option,
-    nothing_to_check,
     open_run,
     require,
     status,
     weighed,
 )
-from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
@@ -25,16 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
     add("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME")
-    add_options(parser, "--disk")
+    add(
+        "--disk",
+        type=Path,
+        metavar="RUN",
+        help="a disk study of this drive (default: the one that the run has kept)",
+    )
     add("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
-    add("--junit", type=Path, metavar="FILE", help="also write the thresholds as a JUnit file, for CI")
-    add("--markdown", type=Path, metavar="FILE", help="also write the answer as Markdown, for CI")
     add_weigh_option(parser)
     add_check_option(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pgassay.report import decide, page, text
+    from pgassay.report import page
     from pgassay.report.drives import measured_by
     from pgassay.report.findings import Findings, paused
 
@@ -45,13 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
         with paused():
             findings = Findings(open_run(path), disk, weighed(arguments))
             require(arguments, findings.limits)
-            if arguments.junit and not findings.limits:
-                raise nothing_to_check("--junit")
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
-            if arguments.junit:
-                arguments.junit.write_bytes(decide.junit(findings))
-            if arguments.markdown:
-                arguments.markdown.write_text(text.markdown(findings), encoding="utf-8")
             worst = max(worst, status(findings, check=arguments.check))
     return worst
 
@@ -63,10 +58,6 @@ def _folders(arguments: argparse.Namespace) -> dict[Path, Path]:
     """
     given = list(dict.fromkeys(path.absolute() for path in arguments.runs))
     runs = [_with_answer(path) for path in given]
-    if len(runs) > 1:
-        for option in ("junit", "markdown"):
-            if getattr(arguments, option):
-                raise UsageError(f"{f'--{option}'} is for one run", "write it for each run by itself")
     if arguments.out is None:
         return {path: path / REPORT for path in runs}
     if len(runs) == 1:

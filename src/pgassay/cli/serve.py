@@ -1,4 +1,4 @@
-"""`pgassay serve [DIR]`: all runs below a directory as pages on this machine, until Ctrl-C; and `--live` of a run.
+"""`pgassay serve RUN`: a run as pages on this machine, until Ctrl-C; and `--live` of a run that goes on.
 
 With `--live` the pages of a run come from such a server of their own, which ends with the run. It reads the record
 alone. It is in a group of its own, so that Ctrl-C reaches the run first. When the run is killed, it goes on until
@@ -26,12 +26,11 @@ from pgassay.errors import PgassayError
 from pgassay.plugins import install_command
 
 PORT = 8543
-RUNS = Path("runs")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("directory", metavar="DIR", nargs="?", type=Path, default=RUNS, help="where runs are (default: runs)")
+    add("run", metavar="RUN", type=Path, help="a run directory")
     add(
         "--port",
         type=whole(0),
@@ -63,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself", flush=True)
 
     with suppress(KeyboardInterrupt):  # the way to end it
-        serve(arguments.directory, arguments.port, tell, arguments.parent)
+        serve(arguments.run, arguments.port, tell, arguments.parent)
     return SUCCESS
 
 

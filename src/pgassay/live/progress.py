@@ -14,6 +14,7 @@ cumulative, so two readings make a rate; one that went down was reset and makes 
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,15 +27,16 @@ from starlette.concurrency import run_in_threadpool
 from pgassay import untrusted
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.errors import PgassayError
-from pgassay.live.catalogue import FINISHED, INTERRUPTED, signature
 from pgassay.outgoing import values
 from pgassay.record import directory, live_sample, trials
 from pgassay.record.directory import holder
 from pgassay.record.disk import RealDisk
+from pgassay.record.journal import FILE as JOURNAL_FILE
 from pgassay.record.journal import Entry, Kind, Step, decisions_in
 from pgassay.record.live_sample import LiveSample
 from pgassay.record.reading import Run
 from pgassay.report import formatting, power_cuts, verdict
+from pgassay.report.contents import KEPT_FILE
 from pgassay.report.findings import Findings
 from pgassay.report.headline import headline_of
 from pgassay.report.json_values import finite
@@ -46,7 +48,7 @@ from pgassay.study.responses import Status
 NOTHING_YET = "Nothing has been measured yet"
 PREPARING = "preparing"
 
-RUNNING, KILLED = "running", "ended unexpectedly"
+FINISHED, INTERRUPTED, RUNNING, KILLED = "finished", "interrupted", "running", "ended unexpectedly"
 SAID_MAX = 200
 """The last ones of the journal's lines are shown."""
 _SAID: Mapping[str, str] = {
@@ -137,6 +139,16 @@ class Watched:
                 can_stop=state == RUNNING,
                 left=_left(run, study) if state == RUNNING and study is not None else "",
             )
+
+
+def signature(path: Path) -> object:
+    """Another value whenever the record, or the sections that are kept with it, were written to."""
+    found = []
+    for name in (directory.HEADER_FILE, JOURNAL_FILE, KEPT_FILE):
+        with suppress(OSError):
+            known = (path / name).stat()
+            found.append((name, known.st_mtime_ns, known.st_size))
+    return found
 
 
 def state_of(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Serves the pages of runs on this machine's own address until it is interrupted: what a browser may ask for.
+"""Serves the pages of a run on this machine's own address until it is interrupted: what a browser may ask for.
 
 Only a browser on this machine that has the token may ask, and no page of another site (`Guard`). The token comes once
 in the address and is then a cookie that scripts cannot read and other sites cannot send. Names other than this
@@ -25,16 +25,13 @@ import errno
 import hashlib
 import os
 import secrets
-import shutil
 import signal
 import socket
 import stat
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -45,7 +42,6 @@ from urllib.parse import parse_qs, parse_qsl, quote, urlencode, urlsplit
 import jinja2
 import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -56,23 +52,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from pgassay import scratch, untrusted
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError
 from pgassay.live import progress
-from pgassay.live.catalogue import (
-    OPEN,
-    PAGE,
-    WORDS_MAX,
-    Catalogue,
-    Listed,
-    answer_of,
-    identity_of,
-    signature,
-)
-from pgassay.live.progress import KILLED, ROWS, RUNNING, Watched, report_failed
+from pgassay.live.progress import ROWS, Watched, report_failed, signature
 from pgassay.record import directory
 from pgassay.record.directory import HEADER_FILE, holder
+from pgassay.record.errors import not_a_run
 from pgassay.record.reading import Run
-from pgassay.report import contents, formatting, page, vega
+from pgassay.report import formatting, page, vega
 from pgassay.report.findings import Findings
 from pgassay.study.model import ALTERNATE
 
@@ -217,25 +204,24 @@ def listening(port: int) -> socket.socket:
     return made
 
 
-def serve(root: Path, port: int, tell: Callable[[str], None], parent: int | None = None) -> None:
-    """Serve the runs below `root` until SIGINT or SIGTERM; `tell` gets the address, with its token, once it works.
+def serve(run: Path, port: int, tell: Callable[[str], None], parent: int | None = None) -> None:
+    """Serve the run in directory `run` until SIGINT or SIGTERM; `tell` gets the address of its live page, with the
+    token, once it works.
 
-    Where `root` is a run itself that is the address of its live page. `parent` is a process after whose end nobody
-    needs it but who watches. It runs at the lowest priority: what is measured goes first.
+    `parent` is a process after whose end nobody needs it but who watches. It runs at the lowest priority: what is
+    measured goes first.
 
-    Raises `UsageError` for a directory that is none, `PgassayError` for a port that is not free.
+    Raises `NotARunError` for a directory that holds no run, `PgassayError` for a port that is not free.
     """
-    root = root.absolute()
-    if not root.is_dir():
-        raise UsageError(f'directory "{root}" does not exist', "name the directory that runs are below")
+    run = run.absolute()
+    if not (run / HEADER_FILE).exists():
+        raise not_a_run(run, f"it has no {HEADER_FILE}" if run.is_dir() else "it does not exist")
     with listening(port) as bound:
-        catalogue = Catalogue(root)
-        catalogue.refresh()
         token = secrets.token_urlsafe(32)
         actual = bound.getsockname()[1]
         watched = _Watched()
         config = uvicorn.Config(
-            application(catalogue, token, actual, watched.now, watched.ending),
+            application(run, token, actual, watched.now, watched.ending),
             log_level="critical",
             access_log=False,  # it would have the token
             server_header=False,
@@ -243,12 +229,11 @@ def serve(root: Path, port: int, tell: Callable[[str], None], parent: int | None
             http=_Connection,
             timeout_graceful_shutdown=_PATIENCE_S,
         )
-        first = f"run/{identity_of('.')}/live" if (root / HEADER_FILE).exists() else ""
         server = watched.server = uvicorn.Server(config)
         if parent is not None:
             threading.Thread(target=_outlive, args=(parent, server, watched), daemon=True).start()
         os.nice(_NICE)
-        tell(f"http://{ADDRESS}:{actual}/{first}?{TOKEN}={token}")
+        tell(f"http://{ADDRESS}:{actual}/live?{TOKEN}={token}")
         server.run(sockets=[bound])
 
 
@@ -321,63 +306,6 @@ def _port_refused(port: int, reason: str) -> PgassayError:
     )
 
 
-KEPT_MAX = 16
-_BEGIN, _END = '<script type="module">', "</script>"
-
-
-@dataclass(frozen=True)
-class Report:
-    """A page and what it may load; `data` is the folder of its tables and figures."""
-
-    html: str
-    policy: str
-    data: Path
-
-
-class Reports:
-    """Makes one at a time: a second core is the measurement's."""
-
-    def __init__(self) -> None:
-        self._held = ExitStack()
-        self._folder = self._held.enter_context(scratch.folder("live pages"))
-        self._kept: OrderedDict[str, tuple[str, Report]] = OrderedDict()
-        self._lock = Lock()
-
-    def close(self) -> None:
-        """Remove what is kept."""
-        self._held.close()
-
-    def of(self, identity: str, run: Path) -> Report:
-        """The report of a run as it stands; raises whatever a damaged record makes of it."""
-        with self._lock:
-            written = f"{signature(run)} {contents.stamp_of(run)}"
-            known = self._kept.get(identity)
-            if known is not None and known[0] == written:
-                self._kept.move_to_end(identity)
-                return known[1]
-            made = self._made(identity, run)
-            self._kept[identity] = (written, made)
-            self._kept.move_to_end(identity)
-            while len(self._kept) > KEPT_MAX:
-                oldest, _ = self._kept.popitem(last=False)
-                shutil.rmtree(self._place(oldest), ignore_errors=True)
-            return made
-
-    def _made(self, identity: str, run: Path) -> Report:
-        folder = self._place(identity)
-        shutil.rmtree(folder, ignore_errors=True)
-        around = (("All runs", "/"), ("Live", f"/run/{identity}/live"))
-        path = page.write(Findings(Run.open(run, leave_out=True)), folder, pictures=False, menu=around)
-        html = path.read_text(encoding="utf-8")
-        # The page's one script, as a Content Security Policy names it.
-        script = html.partition(_BEGIN)[2].rpartition(_END)[0]
-        allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
-        return Report(html, policy(scripts=allowed, drawn=True), folder / page.DATA)
-
-    def _place(self, identity: str) -> Path:
-        return self._folder / identity
-
-
 _SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'
 
 
@@ -398,7 +326,6 @@ def _environment() -> jinja2.Environment:
         loader=jinja2.FunctionLoader(lambda name: _text("live", name)),
     )
     environment.filters["sentence"] = formatting.sentence
-    environment.filters["counted"] = formatting.counted
     environment.filters["embedded"] = page.embedded
     return environment
 
@@ -445,120 +372,88 @@ def pieces(path: Path) -> Iterator[bytes]:
 
 NOT_RUNNING = "this run does not run now, so there is nothing to stop"
 NO_SUCH_PAGE = "there is no such page"
-GONE = "there is no such run any more"
 NO_SUCH_FILE = "the report has no such file"
 """What a browser shows, as a sentence of its page."""
 
 _FORM_BYTES_MAX = 4096
-_ANSWERS_S = 2.0
-"""So long a list of runs waits for answers that nobody has asked for before."""
+_BEGIN, _END = '<script type="module">', "</script>"
 
 
 class _Site:
-    def __init__(self, catalogue: Catalogue, watching: Callable[[], None], ending: Callable[[], bool]) -> None:
-        self._catalogue = catalogue
+    def __init__(self, run: Path, watching: Callable[[], None], ending: Callable[[], bool], folder: Path) -> None:
+        self._run = run
+        self._name = os.fsencode(run.name).decode(errors="replace")  # whatever bytes it has
         self._watching = watching
         self._ending = ending
-        self._answers: dict[Listed, str] = {}
-        self._watched: dict[str, Watched] = {}
+        self._watched = Watched(run)
         self._writing = secrets.token_urlsafe(32)
         """What a form of ours has in it."""
-        self.reports = Reports()
+        self._folder = folder
+        self._lock = Lock()
+        self._kept: tuple[object, str, str] | None = None
+        """The report and what it may load, and the signature that the record had when it was made."""
 
     def routes(self) -> list[Route]:
         return [
-            Route("/", self.runs),
-            Route("/run/{identity}/", self.report),
-            Route("/run/{identity}/live", self.live),
-            Route("/run/{identity}/events", self.events),
-            Route("/run/{identity}/stop", self.stop, methods=["POST"]),
-            Route("/run/{identity}/abort", self.abort, methods=["POST"]),
-            Route("/run/{identity}/data/{name}", self.data),
+            Route("/", self.report),
+            Route("/live", self.live),
+            Route("/events", self.events),
+            Route("/stop", self.stop, methods=["POST"]),
+            Route("/abort", self.abort, methods=["POST"]),
+            Route(f"/{page.DATA}/{{name}}", self.data),
             Route("/static/{name}", self.static),
             Route("/favicon.ico", lambda request: Response(status_code=204)),
         ]
 
-    def runs(self, request: Request) -> Response:
-        """The list, searched; what was written since is looked up first."""
-        asked = request.query_params
-        number, search = asked.get("page", "1"), asked.get("search", "").strip()
-        if len(search.split()) > WORDS_MAX:
-            raise HTTPException(400, f"a search has {WORDS_MAX} words at most")
-        place = int(number) if number.isascii() and number.isdecimal() and len(number) < 9 else 1
-        self._catalogue.refresh()
-        found, total = self._catalogue.search(search, place)
-        states = {
-            run.identity: (RUNNING if holder(self._catalogue.root / run.path) else KILLED)
-            if run.state == OPEN
-            else run.state
-            for run in found
-        }
-        kept = {"search": search} if search else {}
-        turns = {
-            word: f"/?{urlencode({**kept, 'page': to})}"
-            for word, to in (("Newer", place - 1), ("Older", place + 1))
-            if 1 <= to <= max(1, -(-total // PAGE))
-        }
-        return shown(
-            "runs",
-            root=str(self._catalogue.root),
-            runs=found,
-            total=total,
-            search=search,
-            states=states,
-            answers=self._answered(found, states),
-            turns=turns,
-            first=PAGE * (place - 1) + 1,
-        )
+    def _report(self) -> tuple[str, str]:
+        """The report of the run as it stands, and its policy; raises whatever a damaged record makes of it.
 
-    def _answered(self, runs: Sequence[Listed], states: Mapping[str, str]) -> Mapping[str, str]:
-        """What each run that ended found, by identity; what a look has no time for comes with the next one."""
-        until_s = time.monotonic() + _ANSWERS_S
-        for run in runs:
-            if states[run.identity] != RUNNING and run not in self._answers and time.monotonic() < until_s:
-                self._answers[run] = answer_of(self._catalogue.root / run.path)
-        return {run.identity: self._answers.get(run, "") for run in runs}
-
-    def _run(self, request: Request) -> tuple[Listed, Path]:
-        found = self._catalogue.run(request.path_params["identity"])
-        if found is None:
-            raise HTTPException(404, GONE)
-        return found
+        One is made at a time: a second core is the measurement's.
+        """
+        with self._lock:
+            written = signature(self._run)
+            if self._kept is None or self._kept[0] != written:
+                findings = Findings(Run.open(self._run, leave_out=True))
+                path = page.write(findings, self._folder, pictures=False, menu=(("Live", "/live"),))
+                html = path.read_text(encoding="utf-8")
+                # The page's one script, as a Content Security Policy names it.
+                script = html.partition(_BEGIN)[2].rpartition(_END)[0]
+                allowed = f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+                self._kept = written, html, policy(scripts=allowed, drawn=True)
+            return self._kept[1:]
 
     def report(self, request: Request) -> Response:
-        known, path = self._run(request)
         try:
-            found = self.reports.of(known.identity, path)
+            html, allowed = self._report()
         except PgassayError as failure:
-            return shown("unreadable", run=known, why=failure.message, hint=failure.hint or "")
+            return shown("unreadable", run=self._name, why=failure.message, hint=failure.hint or "")
         except Exception as failure:  # others may have written the record, and a page that fails tells them nothing
-            return shown("unreadable", run=known, why=report_failed(failure), hint="")
-        return HTMLResponse(found.html, headers={"content-security-policy": found.policy})
+            return shown("unreadable", run=self._name, why=report_failed(failure), hint="")
+        return HTMLResponse(html, headers={"content-security-policy": allowed})
 
     def live(self, request: Request) -> Response:
-        known, path = self._run(request)
         arms: Sequence[str] = ()
         in_turns = False
+        title = self._name
         with suppress(Exception):  # the events say what is wrong with it
-            study = Run.open(path, leave_out=True).asked
+            study = Run.open(self._run, leave_out=True).asked
+            title = study.title
             arms = [arm.name for arm in study.arms]  # the order of their colours
             in_turns = study.design.pairing == ALTERNATE
         return shown(
             "live",
             drawn=True,
-            run=known,
+            title=title,
+            run=self._name,
             writing=self._writing,
             specifications={ROWS: progress.seconds(arms, in_turns=in_turns)},
-            stop_file=path / directory.STOP_FILE,
         )
 
     async def events(self, request: Request) -> Response:
         """What that page gets."""
-        known, path = await run_in_threadpool(self._run, request)
-        watched = self._watched.setdefault(known.identity, Watched(path))
 
         async def sent() -> AsyncIterator[bytes]:
-            async for each in progress.events(watched, ending=self._ending):
+            async for each in progress.events(self._watched, ending=self._ending):
                 self._watching()
                 yield each
 
@@ -566,13 +461,13 @@ class _Site:
 
     async def stop(self, request: Request) -> Response:
         """Ask the run to end with the block in hand."""
-        return await self._ended(request, lambda path, pid: directory.ask_to_stop(path))
+        return await self._ended(request, lambda pid: directory.ask_to_stop(self._run))
 
     async def abort(self, request: Request) -> Response:
         """End it now, as a signal does: committed trials stay, the one in hand is given up."""
-        return await self._ended(request, lambda path, pid: os.kill(pid, signal.SIGTERM))
+        return await self._ended(request, lambda pid: os.kill(pid, signal.SIGTERM))
 
-    async def _ended(self, request: Request, end: Callable[[Path, int], None]) -> Response:
+    async def _ended(self, request: Request, end: Callable[[int], None]) -> Response:
         form = b""
         async for piece in request.stream():
             form += piece
@@ -581,43 +476,37 @@ class _Site:
         given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
         if not secrets.compare_digest(given.encode(), self._writing.encode()):
             raise HTTPException(403, FOREIGN_ORIGIN)
-        known, path = await run_in_threadpool(self._run, request)
-        pid = holder(path)
+        pid = holder(self._run)
         if pid is None:
             raise HTTPException(409, NOT_RUNNING)
         try:
-            end(path, pid)
+            end(pid)
         except OSError as failure:
             raise PgassayError(
                 f"the run could not be stopped: {(failure.strerror or str(failure)).lower()}",
                 "Ctrl-C in its terminal stops it",
             ) from failure
-        return RedirectResponse(f"/run/{known.identity}/live", status_code=303)
+        return RedirectResponse("/live", status_code=303)
 
     def data(self, request: Request) -> Response:
-        known, path = self._run(request)
+        """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
         try:
-            folder = self.reports.of(known.identity, path).data
+            self._report()
         except Exception as failure:
             raise HTTPException(404, NO_SUCH_FILE) from failure
-        return _download(folder, request.path_params["name"])
+        path = inside(self._folder / page.DATA, request.path_params["name"])
+        if path is None:
+            raise HTTPException(404, NO_SUCH_FILE)
+        named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
+        return StreamingResponse(
+            pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
+        )
 
     def static(self, request: Request) -> Response:
         found = _static(request.path_params["name"])
         if found is None:
             raise HTTPException(404, NO_SUCH_PAGE)
         return Response(found[0], media_type=found[1])
-
-
-def _download(folder: Path, name: str) -> Response:
-    """A file as something to keep, never as a page: what a tool wrote is not ours to show."""
-    path = inside(folder, name)
-    if path is None:
-        raise HTTPException(404, NO_SUCH_FILE)
-    named = f"attachment; filename*=UTF-8''{quote(path.name, safe='')}"
-    return StreamingResponse(
-        pieces(path), media_type="application/octet-stream", headers={"content-disposition": named}
-    )
 
 
 def _failed(request: Request, error: Exception) -> Response:
@@ -629,24 +518,23 @@ def _failed(request: Request, error: Exception) -> Response:
 
 
 def application(
-    catalogue: Catalogue,
+    run: Path,
     token: str,
     port: int,
     watching: Callable[[], None] = lambda: None,
     ending: Callable[[], bool] = lambda: False,
 ) -> Starlette:
-    """The server of a directory of runs, for those who have the token; `watching` is called while somebody watches.
+    """The server of a run, for those who have the token; `watching` is called while somebody watches.
 
     `ending` says whether the server is about to end.
     """
-    site = _Site(catalogue, watching, ending)
+    held = ExitStack()
+    site = _Site(run, watching, ending, held.enter_context(scratch.folder("live pages")))
 
     @asynccontextmanager
     async def kept(app: Starlette) -> AsyncIterator[None]:
-        try:
+        with held:
             yield
-        finally:
-            site.reports.close()
 
     return Starlette(
         routes=site.routes(),

@@ -18,7 +18,7 @@ from pgassay.record.disk import Disk, keep_file, replace_file
 from pgassay.record.errors import as_record_error
 
 if TYPE_CHECKING:
-    from pgassay.analysis.alternation import Turns
+    from pgassay.analysis.alternation import Shares
 
 STUDY = "calibration"
 """The name that a calibration's run has instead of a study's; its clusters are in a directory of this name."""
@@ -99,16 +99,15 @@ class TurnsRecord:
         return sqrt(self.instance**2 + self.slice**2 / rounds)
 
 
-def turns_record(found: "Turns", blocks: int, slice_s: float) -> TurnsRecord:
-    shares = found.shares
+def turns_record(found: "Shares", blocks: int, slice_s: float) -> TurnsRecord:
     return TurnsRecord(
         noise=found.noise,
         noise_low=found.noise_low,
         noise_high=found.noise_high,
-        machine=sqrt(shares.machine),
-        instance=sqrt(shares.instance),
-        slice=sqrt(shares.slice),
-        rounds=shares.rounds,
+        machine=sqrt(found.machine),
+        instance=sqrt(found.instance),
+        slice=sqrt(found.slice),
+        rounds=found.rounds,
         blocks=blocks,
         slice_s=slice_s,
     )

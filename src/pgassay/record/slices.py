@@ -66,12 +66,9 @@ class SliceRecord:
         return self.active_s + self.flush_s
 
     def row(self, block: int, arm: str) -> SliceRow:
-        known = {name: value for name, value in self.covariates.items() if value is not None}
         parts = tuple(map(float, self.parts))
         charged = self.active_s, self.flush_s
-        return SliceRow(
-            block, self.round, self.position, arm, self.transactions, *charged, self.discarded, parts, known
-        )
+        return SliceRow(block, self.round, self.position, arm, self.transactions, *charged, self.discarded, parts)
 
     @property
     def tps(self) -> float:

@@ -208,7 +208,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         cause, _, evidence = each.diagnosis.text.partition(": ")
         rows.append((each.place, cause, evidence))
     missing = dict.fromkeys(reason for each in found for reason in each.diagnosis.missing)
-    notes = ("pgassay diagnose RUN shows every candidate with its numbers", *missing)
+    notes = ("pgassay show --json RUN has every candidate with its numbers", *missing)
     yield Table(("at", "bottleneck", "evidence"), rows, notes=notes)
 
 

@@ -15,7 +15,7 @@ from statistics import median
 from typing import Any
 
 from pgassay import outgoing
-from pgassay.analysis.alternation import Turns, turns_of
+from pgassay.analysis import alternation
 from pgassay.analysis.calibration import Change, Measured, Noise, noise_of, shares
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.forecast import blocks_in, resolution
@@ -54,7 +54,7 @@ class TurnsResult:
     blocks: int
     block_s: float
     slice_s: float
-    found: Turns | None
+    found: alternation.Shares | None
 
 
 def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Iterator[str]:
@@ -64,7 +64,6 @@ def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Ite
         if way is not None and way.found is not None:
             yield ""
             turns = way.found
-            shares = turns.shares
             blocks = formatting.counted(way.blocks, "block")
             yield f"Two equal servers {WAY_NAMES[way.name]} ({blocks}, slices of {way.slice_s:g} s)"
             yield (
@@ -73,8 +72,8 @@ def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Ite
                 " of tps from one server to the other within a block"
             )
             yield (
-                f"  of a slice   the machine {_percent(sqrt(shares.machine))} (turns take it out), the start of a"
-                f" server {_percent(sqrt(shares.instance))}, its own {_percent(sqrt(shares.slice))}"
+                f"  of a slice   the machine {_percent(sqrt(turns.machine))} (turns take it out), the start of a"
+                f" server {_percent(sqrt(turns.instance))}, its own {_percent(sqrt(turns.slice))}"
             )
         elif way is not None or name in refused:
             few = f"{formatting.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
@@ -223,7 +222,7 @@ class CalibrationFindings:
                         blocks=len(lengths_s),
                         block_s=median(lengths_s.values()) if lengths_s else 0.0,
                         slice_s=run.asked.design.slice_s,
-                        found=turns_of(rows, baseline),
+                        found=alternation.shares(rows, baseline),
                     )
             except PgassayError as error:
                 found[name] = error.message

@@ -14,7 +14,6 @@ import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -41,7 +40,6 @@ from pgassay.report import (
     servers,
     statements,
     trials,
-    turns,
     verdict,
     warnings,
 )
@@ -91,7 +89,6 @@ SECTIONS: tuple[Section, ...] = (
     likeness.SCALE_MODEL,
     published.SECTION,
     headline.APPLYING,
-    turns.SECTION,
     trials.SECTION,
     provenance.CONFIGURATION,
     provenance.MACHINE,
@@ -225,14 +222,6 @@ def kept_sections(findings: "Findings") -> tuple[Section, ...]:
         )  # fmt: skip
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
         raise damaged(run.path, f"{KEPT_FILE}: {failure}") from failure
-
-
-def stamp_of(run: Path) -> str:
-    """Another text whenever other sections were kept with the run at this path."""
-    try:
-        return str((run / KEPT_FILE).stat().st_mtime_ns)
-    except OSError:
-        return ""
 
 
 def _kept_blocks(blocks: tuple[Block, ...], findings: "Findings") -> tuple[Block, ...]:

@@ -2,22 +2,16 @@
 
 They come from the study's `[decide]` and from `--weigh`. The baseline's own values are shown and do not count where
 there is something to compare with it: thresholds ask what a change may cost.
-
-As a JUnit file, which continuous integration shows as tests, a case passes where the whole interval is on the good
-side, as `--check` demands: what is not known yet is a failure of its own type, so that file and exit status never
-differ. The elements are those of Jenkins' junit-10.xsd, which GitLab and the others read; nothing else is in them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree
 
 from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.compare import is_speed, refusal_by_errors, refusal_of_speed
 from pgassay.analysis.effects import Certainty
 from pgassay.analysis.numbers import per_cent
 from pgassay.analysis.verdicts import Judgement, Outcome, judge_change, judge_value, means
-from pgassay.outgoing import visible
 from pgassay.report import formatting
 from pgassay.report.answer import Standing
 from pgassay.report.section import Block, Cell, Table
@@ -171,31 +165,3 @@ def plain(findings: "Findings") -> list[Mapping[str, object]]:
         }
         for each in findings.once(judgements)
     ]
-
-
-def junit(findings: "Findings") -> bytes:
-    """The file's contents: one suite, named as the study is; the baseline's own, which do not count, are left out."""
-    judged = [each for each in findings.once(judgements) if counted(findings, each)]
-    counts = {
-        "tests": str(len(judged)),
-        "failures": str(sum(each.outcome is not Outcome.PASS for each in judged)),
-        "errors": "0",
-        "skipped": "0",
-    }
-    whole = ElementTree.Element("testsuites", counts)
-    name, started = findings.run.header.study, findings.run.header.started_utc.removesuffix("Z")
-    seconds = f"{sum(trial.length_s for trial in findings.trials):.3f}"
-    suite = ElementTree.SubElement(
-        whole, "testsuite", {"name": visible(name), "timestamp": visible(started), "time": seconds, **counts}
-    )
-    for each in judged:
-        where, measured = each.found.place.name or "the load", here(each)
-        names = {"classname": visible(f"{name}.{where}"), "name": visible(each.limit.text)}
-        case = ElementTree.SubElement(suite, "testcase", names)
-        if each.outcome is not Outcome.PASS:
-            why = {"type": each.outcome.value, "message": visible(each.why or f"measured: {measured}")}
-            failure = ElementTree.SubElement(case, "failure", why)
-            failure.text = visible(f"{each.limit.text}: {each.outcome.value} with {where}; measured: {measured}")
-    ElementTree.indent(whole)
-    body: bytes = ElementTree.tostring(whole, encoding="utf-8", xml_declaration=True)
-    return body + b"\n"

@@ -1,30 +1,21 @@
-"""What others published, held against this run: their table next to one's own figures, and each claim with its mark.
+"""What others published, held against this run: each claim with its mark.
 
 A claim is judged by the effect of its treatment against the one that it names, or by what was fitted. Where this run
 contradicts a claim, the study's own words name the likely cause, with the medians that were measured put into them; the
-costs that moved with the response are an association, and said to be no more.
-
-Figures are only set side by side, never computed with each other: machine, load and regime differ.
-
-Each has an interval. Where the authors' figure fits several places here (they had one number of threads), a few are
-given one by one, of many the lowest and the highest. What this run cannot say has its reason. Claims and rows may name
-figures of a fit as well as responses: the kink of a curve, the gain beyond it.
+costs that moved with the response are an association, and said to be no more. What this run cannot say has its reason.
+A claim may name figures of a fit as well as responses: the kink of a curve, the gain beyond it.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from math import isfinite
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pgassay.analysis import claims
-from pgassay.analysis.boundaries import LEVEL
 from pgassay.analysis.claims import (
-    NO_SUCH_ARM,
     ClaimJudgement,
     Mark,
-    Sides,
     absent_levels,
     needed_parts,
     no_such_pair,
@@ -34,273 +25,21 @@ from pgassay.analysis.claims import (
 )
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.curves import Estimate
-from pgassay.analysis.effects import Certainty, Effect
+from pgassay.analysis.effects import Effect
 from pgassay.analysis.explanation import amount, explain
 from pgassay.analysis.numbers import per_cent, plural
-from pgassay.analysis.verdicts import Verdict, means, not_compared
+from pgassay.analysis.verdicts import Verdict
 from pgassay.design.risk import UNSAFE
 from pgassay.report import decide, formatting, power_cuts
 from pgassay.report.curves import describes
-from pgassay.report.section import Block, Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
+from pgassay.report.section import Brief, Cell, Listing, Part, Section, Sentences, Surface, Table, Values
 from pgassay.report.trials import median_s, middle
-from pgassay.study.levels import Arm
-from pgassay.study.model import Claim, Published, PublishedFigure
-from pgassay.study.responses import Response, Status
+from pgassay.study.model import Claim
+from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
-
-MOST = 4
-"""Places that are given one by one."""
-
-
-@dataclass(frozen=True)
-class Own:
-    """A figure of this run at one place, with its interval in `text`; or `why` there is none, and then no text."""
-
-    response: str
-    named: str = ""
-    place: str = ""
-    estimate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    text: str = ""
-    why: str = ""
-
-
-def own_figures(findings: "Findings", figure: PublishedFigure) -> tuple[Own, ...]:
-    """What was measured of a figure, place by place; at least one, if only with the reason why there is no figure."""
-    if figure.unmeasured:
-        return (Own("", figure.named, why=figure.unmeasured),)
-    asked = Claim("", "", figure.response, figure.treatment, figure.against, per=figure.per)
-    found = [each for one in claims.by_role(asked, findings.study) for each in _measured(findings, one)]
-    return tuple(_labelled(_few(found), figure.named))
-
-
-def _measured(findings: "Findings", asked: Claim) -> list[Own]:
-    absent = claims.missing_levels(asked, findings.study)
-    if absent:
-        why = absent_levels(absent, claims.undeclared(asked, findings.study))
-        return [Own(asked.response, why=why)]
-    if asked.response in FITTED:
-        fit = fitted(findings, asked.response, asked.treatment)
-        if isinstance(fit, str):
-            return [Own(asked.response, why=fit)]
-        text = text_of(asked.response, fit)
-        return [Own(asked.response, estimate=fit.value, low=fit.low, high=fit.high, text=text)]
-    unknown = [each for each in (asked.response, asked.per) if each and each not in findings.responses]
-    if unknown:
-        return [Own(asked.response, why=not_recorded(unknown))]
-    response = findings.responses[asked.response]
-    if claims.is_paired(asked, findings.study):
-        return list(_pairs(findings, asked, response)) or [Own(asked.response, why=no_such_pair(asked.against))]
-    if asked.against:
-        return list(_changes(findings, asked, response)) or [Own(asked.response, why=no_such_treatment(asked.against))]
-    return list(_own_levels(findings, asked, response)) or [Own(asked.response, why=NO_SUCH_ARM)]
-
-
-def _arms(findings: "Findings", asked: Claim) -> list[Arm]:
-    wanted = claims.needed_parts(asked.treatment, findings.study)
-    return [arm for arm in findings.study.arms if wanted <= claims.parts_of(arm.name)]
-
-
-def _own_levels(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
-    arms = _arms(findings, asked)
-    certainty = Certainty(LEVEL, 1, findings.study.design.blocks_max, findings.looks == "every block")
-    found = means(findings.observations(response.name), response, [arm.place for arm in arms], certainty)
-    for arm, mean in zip(arms, found, strict=True):
-        why = findings.failure(arm.place) or decide.objection_to_speed(findings, response, arm.place)
-        if not why and not mean.blocks:
-            why = "no valid trial has a value"
-        if why:
-            yield Own(response.name, place=arm.name, why=why)
-            continue
-        ends = (mean.estimate, mean.low, mean.high)
-        shown = formatting.value_interval(*ends, response)
-        yield _own(response, arm.name, ends, shown)
-
-
-def _changes(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
-    """The change of each arm against the same treatment, with a verdict's own interval where there is one."""
-    baseline = claims.treatment_of(asked.against, findings.study)
-    if baseline is None:
-        return
-    arms = _arms(findings, asked)
-    named = {arm.treatment.name for arm in arms}
-    effects = findings.effects(response, None if baseline == findings.baseline else baseline, named)
-    by_place = {effect.place: effect for effect in effects}
-    for arm in arms:
-        if arm.place in by_place:
-            yield _change(by_place[arm.place], response, arm.name)
-
-
-def _pairs(findings: "Findings", asked: Claim, response: Response) -> Iterator[Own]:
-    """Two responses of each trial, or two conditions, from the same blocks."""
-    for arm in _arms(findings, asked):
-        typed = {name: level.typed for name, level in findings.levels[arm.place].items()}
-        found = claims.sides(replace(asked, treatment=typed), findings.study)
-        if found is not None:
-            effect = _paired_effect(findings, asked, found, response)
-            yield _change(effect, response, arm.name, quotient=bool(asked.per and not asked.against))
-
-
-def _paired_effect(
-    findings: "Findings", asked: Claim, sides: Sides, response: Response, than: Sides | None = None
-) -> Effect:
-    effect = claims.paired_effect(
-        asked,
-        sides,
-        response,
-        findings.observations(asked.response),
-        findings.observations(asked.per) if asked.per else None,
-        blocks_max=findings.study.design.blocks_max,
-        looks=findings.looks,
-        than=than,
-    )
-    pairs = [(sides.mine, sides.theirs)]
-    pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
-    refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
-    return replace(effect, refused=next(filter(None, refusals), ""))
-
-
-def _change(effect: Effect, response: Response, place: str, *, quotient: bool = False) -> Own:
-    """An effect; a `quotient` of two responses is no change, but a figure of its own."""
-    if effect.refused:
-        return Own(response.name, place=place, why=not_compared(effect.refused))
-    if not effect.blocks:
-        return Own(response.name, place=place, why="no block has valid trials of both")
-    if not effect.bounded:
-        return Own(response.name, place=place, why="no interval yet")
-    ends = (effect.estimate, effect.low, effect.high)
-    if quotient:
-        shown = [formatting.number(each) for each in ends]
-        text = f"{shown[0]} [{shown[1]}, {shown[2]}]"
-    else:
-        text = formatting.interval(*ends, effect.scale, response)
-    return _own(response, place, ends, text)
-
-
-def _own(response: Response, place: str, ends: tuple[float, float, float], text: str) -> Own:
-    estimate, low, high = (each if isfinite(each) else None for each in ends)
-    return Own(response.name, place=place, estimate=estimate, low=low, high=high, text=text)
-
-
-def _few(found: Sequence[Own]) -> Sequence[Own]:
-    """All of a few; of many the lowest and the highest, and what has no figure only where nothing has one."""
-    if len({each.why for each in found}) == 1 and not any(each.text for each in found):
-        return [replace(found[0], place="")]
-    if len(found) <= MOST:
-        return found
-    known = sorted((each for each in found if each.estimate is not None), key=lambda each: each.estimate or 0.0)
-    if not known:
-        return [replace(found[0], place="")]
-    if len(known) == 1:
-        return known
-    count = len(known)
-    return [
-        replace(known[0], named=f"lowest of {count}"),
-        replace(known[-1], named=f"highest of {count}"),
-    ]
-
-
-def _labelled(found: Sequence[Own], named: str) -> Iterable[Own]:
-    labels = [claims.parts_of(each.place) for each in found]
-    common = frozenset[str].intersection(*labels) if labels else frozenset[str]()
-    for each in found:
-        apart = ", ".join(part for part in each.place.split(", ") if part and part not in common)
-        said = ", ".join(part for part in (named, each.named, apart) if part)
-        yield replace(
-            each,
-            named=named,
-            text=f"{said}: {each.text}" if said and each.text else each.text,
-            why=f"{said}: {each.why}" if said and each.why else each.why,
-        )
-
-
-def measured_rows(findings: "Findings") -> Sequence[tuple[Published, Sequence[tuple[str, Own]]]]:
-    """The authors' rows with what was measured of each, by column; no column where it is of the row as a whole."""
-    found = []
-    for row in findings.study.published:
-        whole = PublishedFigure("", response=row.response or findings.study.primary, treatment=row.treatment)
-        asked = (*((whole,) if row.treatment else ()), *row.figures)
-        own = [(figure.column, each) for figure in asked for each in own_figures(findings, figure)]
-        found.append((row, own))
-    return found
-
-
-def blocks(findings: "Findings") -> Iterator[Block]:
-    """The authors' rows; one's own figures next to those that say what they are about."""
-    published = findings.study.published
-    columns = tuple(dict.fromkeys(column for row in published for column in row.cells))
-    own_columns = {figure.column for row in published for figure in row.figures}
-    named = any(row.treatment for row in published)
-    heads = [head for column in columns for head in (column, *([f"here: {column}"] if column in own_columns else []))]
-    behind = ("here: avg ± stdev", "here: median", f"here: against {findings.baseline}") if named else ()
-    effects: dict[str, tuple[Effect, ...]] = {}
-    rows: list[tuple[str | Cell, ...]] = []
-    lines: list[str] = []
-    for row, own in findings.once(measured_rows):
-        cells: list[str | Cell] = []
-        for column in columns:
-            cells.append(row.cells.get(column, ""))
-            if column in own_columns:
-                mine = [each for other, each in own if other == column]
-                said = "; ".join(each.text for each in mine if each.text) or formatting.MISSING
-                reasons = "; ".join(dict.fromkeys(each.why for each in mine if each.why))
-                cells.append(Cell(said, reasons) if reasons else said)
-        rows.append((*cells, *(_ours(findings, row, own, effects) if named else ())))
-        if own:
-            lines.append(_line(row, [each for each in own if each[0]] or own))
-    shaded = [place for place, head in enumerate((*heads, *behind)) if head not in columns]
-    yield Table((*heads, *behind), rows, shaded=shaded, texts=True, on=Surface.PAGE)
-    if lines:
-        yield Listing("Published, and measured here", lines, on=Surface.TERMINAL)
-    ours = "shaded: this run, on this machine, with the load and regime that it had; all else: " if shaded else ""
-    note = f"{ours}the authors' own figures, from their machine and load; not measured here"
-    if shaded:
-        note += (
-            "; a change against the baseline is the mean within blocks, not the quotient of the figures beside it;"
-            " in brackets 95 % intervals, each by itself unless a verdict has it"
-        )
-    yield Sentences((note,), small=True, on=Surface.PAGE)
-
-
-def _line(row: Published, own: Sequence[tuple[str, Own]]) -> str:
-    columns = dict.fromkeys(column for column, _ in own)
-    label = ", ".join(text for column, text in row.cells.items() if column not in columns and text)
-    parts = []
-    for column in columns:
-        said = "; ".join(each.text or f"not measured ({each.why})" for other, each in own if other == column)
-        parts.append(f"{column} {row.cells[column]}, here {said}" if column else f"here {said}")
-    return f"{label}: {'; '.join(parts)}" if label else "; ".join(parts)
-
-
-def _ours(
-    findings: "Findings", row: Published, own: Sequence[tuple[str, Own]], effects: dict[str, tuple[Effect, ...]]
-) -> tuple[str | Cell, ...]:
-    """This run's cells of a row; `effects` keeps those of each response, which several rows are about."""
-    response = findings.responses.get(row.response or findings.study.primary)
-    missing = (formatting.MISSING,) * 3
-    if response is None or not row.treatment:
-        return missing
-    named = needed_parts(row.treatment, findings.study)
-    fitting = [each for each in findings.summaries(response) if named <= parts_of(each.place.name) and each.n]
-    if len(fitting) != 1:  # none, or several conditions, of which the authors had one of their own
-        return missing
-    (mine,) = fitting
-    if response.name not in effects:
-        effects[response.name] = findings.effects(response)
-    effect = next((each for each in effects[response.name] if each.place == mine.place), None)
-    mean = next((each.text for column, each in own if each.text and not column), "")
-    values = (mine.avg, mine.stdev, mine.min, mine.median, mine.max)
-    average, stdev, least, median, greatest = formatting.quantities(values, response)
-    return (
-        Cell(f"{average} ± {stdev}", f"mean {mean}; {least} to {greatest}"),
-        median,
-        formatting.effect(effect, response) if effect is not None else formatting.MISSING,
-    )
-
 
 SHOWN = 3
 """Costs that are named for a contradicted claim, at most."""
@@ -385,7 +124,20 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):
-        effect = _paired_effect(findings, claim, sides, response, than)
+        effect = claims.paired_effect(
+            claim,
+            sides,
+            response,
+            findings.observations(claim.response),
+            findings.observations(claim.per) if claim.per else None,
+            blocks_max=study.design.blocks_max,
+            looks=findings.looks,
+            than=than,
+        )
+        pairs = [(sides.mine, sides.theirs)]
+        pairs += [(than.mine, than.theirs), (sides.mine, than.mine)] if than is not None else []
+        refusals = (decide.refusal_of_pair(findings, response, *pair) for pair in pairs)
+        effect = replace(effect, refused=next(filter(None, refusals), ""))
         marked = claims.judge(
             claim,
             effect,
@@ -499,15 +251,6 @@ def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Est
     return Estimate(found.value / unit, found.low / unit, found.high / unit)
 
 
-def text_of(name: str, found: Estimate) -> str:
-    """The figure as a reader sees it."""
-    if name in (KINK, YARDSTICK_KINK):
-        shown = [formatting.number(each) for each in (found.value, found.low, found.high)]
-        return f"{shown[0]} [{shown[1]}, {shown[2]}] of the physical cores"
-    shown = [f"{100 * each:.0f}" for each in (found.value, found.low, found.high)]
-    return f"{shown[0]} % [{shown[1]}, {shown[2]}]"
-
-
 def _chosen_here(findings: "Findings") -> str:
     """Levels of an as-published study that its authors do not give; empty where there are none."""
     study = findings.study
@@ -521,13 +264,6 @@ def _chosen_here(findings: "Findings") -> str:
 
 def _describe(findings: "Findings") -> Iterator[Part]:
     study = findings.study
-    rows_here = [
-        {
-            "cells": dict(row.cells),
-            "here": [{"column": column, "named": each.named, **asdict(each)} for column, each in own],
-        }
-        for row, own in findings.once(measured_rows)
-    ]
     claims = [
         {
             "text": each.claim.text,
@@ -541,11 +277,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         }
         for each in findings.claims
     ]
-    yield Values({"claims": claims, "published": rows_here})
+    yield Values({"claims": claims})
     differs = f"not as published: {'; '.join(study.differs)}" if study.differs else ""
     yield Sentences((_chosen_here(findings), differs), small=True)
-    if study.published:
-        yield from blocks(findings)
     if not findings.claims:
         return
     marks = Counter(str(judged.mark) for judged in findings.claims)

@@ -68,9 +68,9 @@ class Sentences:
 class Table:
     """A table; a row that is shorter than `head` lets its last cell stand for all that follow.
 
-    `notes` are sentences below it. `marked` rows and `shaded` columns (both by place, from 0) stand out on a page. In a
-    table of `texts` no column is set right, though its cells may begin with digits. A page gives it the `name` of its
-    files. A `whole` table keeps columns and rows that say the same everywhere (see `arranged`).
+    `notes` are sentences below it. `marked` rows (by place, from 0) stand out on a page. In a table of `texts` no
+    column is set right, though its cells may begin with digits. A page gives it the `name` of its files. A `whole`
+    table keeps columns and rows that say the same everywhere (see `arranged`).
     """
 
     head: Sequence[str]
@@ -78,7 +78,6 @@ class Table:
     title: str = ""
     notes: Sequence[str] = ()
     marked: Sequence[int] = ()
-    shaded: Sequence[int] = ()
     texts: bool = False
     on: Surface = Surface.BOTH
     name: str = ""
@@ -346,11 +345,7 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
                 said.append(f"{title} {value} {unit}".rstrip())
         kept = [place for place in range(len(rows)) if place not in same]
         return _with_rows(table, kept), [f"the same with every treatment: {'; '.join(said)}"] if said else []
-    columns = [
-        place
-        for place in range(1, len(table.head))
-        if place not in table.shaded and len({str(row[place]) for row in rows}) == 1
-    ]
+    columns = [place for place in range(1, len(table.head)) if len({str(row[place]) for row in rows}) == 1]
     said = [f"{table.head[place]} {rows[0][place]}" for place in columns]
     return _without_columns(table, columns), [f"the same in every row: {'; '.join(said)}"] if said else []
 
@@ -368,13 +363,11 @@ def _with_rows(table: Table, kept: Sequence[int]) -> Table:
 
 
 def _without_columns(table: Table, columns: Sequence[int]) -> Table:
-    """Without these columns; shades move with theirs."""
     if not columns:
         return table
     kept = [place for place in range(len(table.head)) if place not in columns]
     rows = [[row[place] for place in kept if place < len(row)] for row in table.rows]
-    shaded = [place for place, old in enumerate(kept) if old in table.shaded]
-    return replace(table, head=[table.head[place] for place in kept], rows=rows, shaded=shaded)
+    return replace(table, head=[table.head[place] for place in kept], rows=rows)
 
 
 def contained(blocks: Sequence[Block], titles: Sequence[str] = ()) -> str:

@@ -11,10 +11,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pgassay.analysis.numbers import per_cent
+from pgassay.analysis import alternation
+from pgassay.analysis.numbers import per_cent, rounded
+from pgassay.errors import PgassayError
 from pgassay.record import replayed
+from pgassay.record.slices import read_slices
 from pgassay.record.values import TrialRecord
-from pgassay.report import drives, formatting, power_cuts, regimes, statements, turns
+from pgassay.report import drives, formatting, power_cuts, regimes, statements
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, warnings
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
@@ -103,10 +106,46 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
     found += [unplayed(findings), *findings.remarks, companions(trials), disturbance(trials), drives.late_logs(trials)]
-    found += [*turns.busy(trials), *turns.carried_over(findings), *steadiness]
+    found += [*busy(trials), *findings.once(carried_over), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(regimes.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)
+
+
+def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """In how many blocks of turns other programs were busy all the time, so that all rounds count."""
+    blocks = {each.block for each in trials if each.status is Status.VALID and each.regime.get("rounds_busy")}
+    if blocks:
+        yield (
+            f"in {formatting.counted(len(blocks), 'block')} other programs were busy in most rounds; these count, since"
+            " what goes on all the time slows all servers in turns equally: trust comparisons, not absolute speeds"
+        )
+
+
+def carried_over(findings: "Findings") -> Sequence[str]:
+    """A sentence for each comparison in turns that the first tenth of its slices shifts by more than may be, and for
+    each trial whose slices cannot be read."""
+    cells: dict[str, list[alternation.SliceRow]] = {}
+    found = []
+    for trial in findings.trials:
+        if trial.status is not Status.VALID or trial.number in dict(findings.run.left_out):
+            continue
+        try:
+            slices = read_slices(findings.run, trial.number)
+        except PgassayError as error:
+            found.append(f"the slices of trial {trial.number} cannot be read and are left out here: {error.message}")
+            continue
+        rows = [each.row(trial.block, trial.treatment) for each in slices]
+        cells.setdefault(formatting.place(trial.condition, trial.covariate), []).extend(rows)
+    for place, rows in cells.items():
+        at = f"{place}: " if len(cells) > 1 and place else ""
+        for each in alternation.carried_over(rows, findings.baseline):
+            shift, low, high = (f"{rounded(100.0 * share)} %" for share in (each.shift, each.low, each.high))
+            found.append(
+                f"{at}{each.arm}: the first tenth of its slices shifts the comparison by {shift} [{low}, {high}],"
+                " so a server still feels the turn before its own: ask for a longer design.lead_in"
+            )
+    return found
 
 
 def failed(findings: "Findings") -> Iterator[str]:

@@ -29,7 +29,7 @@ _VARIED = ("factors", "conditions", "covariates")
 _LINKED = ("treatments", "conditions")
 """What may be a list of tables of levels instead of a cross product."""
 _NAMING = ("treatment", "against", "than")
-"""Keys of a claim, a published row or a figure of one that name levels."""
+"""Keys of a claim that name levels."""
 _DURATION = "load.duration"
 COUNTED_LOAD: Mapping[str, str] = {
     "transactions": "500", "clients": "1", "jobs": "1", "warmup": "0s", "checkpoint": "none",
@@ -269,9 +269,8 @@ def with_changed_levels(document: Document, change: Change) -> Document:
             found[key] = _all_changed(change, found[key], prefix)
     if isinstance(found.get("design"), dict) and "baseline" in found["design"]:
         found["design"] = {**found["design"], "baseline": _all_changed(change, found["design"]["baseline"])}
-    for key in ("claims", "published"):
-        if isinstance(found.get(key), list):
-            found[key] = [_naming_changed(change, row) for row in found[key]]
+    if isinstance(found.get("claims"), list):
+        found["claims"] = [_naming_changed(change, row) for row in found["claims"]]
     return found
 
 
@@ -302,13 +301,6 @@ def _naming_changed(change: Change, row: object) -> object:
     changed = {**row, **{key: _all_changed(change, row[key]) for key in _NAMING if key in row}}
     if isinstance(row.get("than"), list):
         changed["than"] = [_all_changed(change, each) for each in row["than"]]
-    if isinstance(row.get("figures"), dict):
-        changed["figures"] = {
-            column: [_naming_changed(change, each) for each in said]
-            if isinstance(said, list)
-            else _naming_changed(change, said)
-            for column, said in row["figures"].items()
-        }
     return changed
 
 

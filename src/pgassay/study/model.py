@@ -61,36 +61,6 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class PublishedFigure:
-    """What a run has to compare with a published figure: a response at these levels, or its change `against` others.
-
-    `per` divides it by another response of the same trial. `named` tells several figures of one cell apart.
-    `unmeasured` says why no run measures it; then there is no response.
-    """
-
-    column: str
-    response: str = ""
-    treatment: Mapping[str, str] = field(default_factory=dict)
-    against: Mapping[str, str] = field(default_factory=dict)
-    per: str = ""
-    named: str = ""
-    unmeasured: str = ""
-
-
-@dataclass(frozen=True)
-class Published:
-    """A row of a published table: column to text, in reading order; `treatment`: whose figures are compared with it.
-
-    `response` is what the row is about, empty for the primary one. `figures` are what is compared with single cells.
-    """
-
-    cells: Mapping[str, str]
-    treatment: Mapping[str, str] = field(default_factory=dict)
-    response: str = ""
-    figures: tuple[PublishedFigure, ...] = ()
-
-
-@dataclass(frozen=True)
 class Design:
     """How trials are laid out and when they end. Times in seconds; `resolution`, `precision`: shares (0.02 is ±2 %)."""
 
@@ -162,7 +132,6 @@ class Study:
     decide: tuple[Threshold, ...] = ()
     """What counts for the user: each gives pass, fail or not known."""
     claims: tuple[Claim, ...] = ()
-    published: tuple[Published, ...] = ()
     regime: str = ""
     """`quick`, `as-published` or empty: which size of the study this is."""
     ours: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """From a study document to a `Study`: every key typed, every name known, every level canonical, before anything runs.
 
 A typo is named with the nearest word that exists. What only a server can tell (does PostgreSQL accept this value?) is
-checked by the lab's preflight. What the authors of a published study found stands in the file, too (`Claim`,
-`Published`), so that a run can be compared with it; tables are kept as rows of text and never computed with.
+checked by the lab's preflight. What the authors of a published study found stands in the file, too (`Claim`), so
+that a run can be compared with it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,8 +26,6 @@ from pgassay.study.model import (
     SLICE_S_MIN,
     Claim,
     Design,
-    Published,
-    PublishedFigure,
     Study,
     combinations,
 )
@@ -38,7 +36,7 @@ from pgassay.study.units import expand, parse_time_s, typed, unknown_key, whole_
 FORMAT = 1
 _TOP = (
     "study", "factors", "conditions", "covariates", "treatments", "fixed", "load", "responses", "decide", "design",
-    "claims", "published", REQUEST, RESULT,
+    "claims", REQUEST, RESULT,
 )  # fmt: skip
 _STUDY = ("format", "title", "question", "name", "ours", "differs", "called")
 _RESPONSES = ("primary", "secondary")
@@ -51,9 +49,6 @@ _CLAIM = (
     "text", "source", "response", "treatment", "against", "than", "each", *_BOUNDS, "published", "untestable",
     "otherwise", "per", "data_of_memory", "window",
 )  # fmt: skip
-_NO_COLUMNS = ("treatment", "response", "figures")
-"""Keys of a published row that are no columns of its table."""
-_FIGURE = ("response", "treatment", "against", "per", "named", "unmeasured")
 
 ARMS_MAX = 10_000
 """A block runs each arm once, so one of more would take days before the first look."""
@@ -137,7 +132,6 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
         secondary=secondary,
         decide=parse_table(_table(document, "decide")),
         claims=parse_claims(document.get("claims", [])),
-        published=tuple(_published(row) for row in _tables("published", document.get("published", []))),
         regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
         differs=tuple(map(str, _list("[study]", head, "differs"))),
@@ -421,36 +415,6 @@ def _claim(table: dict[str, Any]) -> Claim:
         than=than,
         data_of_memory=None if data_of_memory is None else float(data_of_memory),
         window_s=parse_time_s(str(table["window"])) if "window" in table else None,
-    )
-
-
-def _published(row: dict[str, Any]) -> Published:
-    """A row of text; `treatment`, `response` and `figures` are no columns of it."""
-    where = "[[published]]"
-    cells = {key: typed(cell) for key, cell in row.items() if key not in _NO_COLUMNS}
-    figures = row.get("figures", {})
-    if not isinstance(figures, dict):
-        raise wrong_type(where, "figures", "a table of columns", figures)
-    found = []
-    for column, said in figures.items():
-        if column not in cells:
-            raise unknown_key(f"figures of {where}", column, cells)
-        found += [_figure(column, each) for each in (said if isinstance(said, list) else [said])]
-    return Published(cells, _levels(row.get("treatment", {}), where), str(row.get("response", "")), tuple(found))
-
-
-def _figure(column: str, table: object) -> PublishedFigure:
-    where = "figures of [[published]]"
-    if not isinstance(table, dict):
-        raise wrong_type(where, column, "a table, or a list of tables", table)
-    _known(where, table, _FIGURE)
-    if bool(table.get("response")) == bool(table.get("unmeasured")):
-        raise UsageError(f'figure "{column}" of [[published]] needs "response", or "unmeasured" with the reason')
-    return PublishedFigure(
-        column,
-        **{key: str(table.get(key, "")) for key in ("response", "per", "named", "unmeasured")},
-        treatment=_levels(table.get("treatment", {}), where),
-        against=_levels(table.get("against", {}), where),
     )
 
 
