@@ -200,12 +200,12 @@ def test_fio_has_the_memory_of_the_server_whose_place_it_takes(tmp_path: Path) -
 
     installation = FakeInstallation(answers={"SHOW data_directory": directory})
     installation.initialize(tmp_path / "data", {})
-    limited = Placement(cpus=(0,), groups=(tmp_path / "group",), nodes=(1,))
+    limited = Placement(cpus=(0,), groups=(tmp_path / "group",))
     server = installation.start(tmp_path / "data", {}, tmp_path, limited)
     runner = FakeRunner({"fio": lambda arguments, given: (0, "", "")})
     fio({"warmup": "1s", "duration": "1s"}, fake_tools(runner)).run(server, tmp_path / "out", 1)
     assert ["--name=layout" in call for call in runner.calls] == [True, False]
-    assert runner.placements == [Placement(groups=(tmp_path / "group",), nodes=(1,))] * 2, "load.cores has its CPUs"
+    assert runner.placements == [Placement(groups=(tmp_path / "group",))] * 2, "load.cores has its CPUs"
 
 
 def test_a_file_that_the_run_makes_is_not_laid_out_before(tmp_path: Path) -> None:

@@ -18,15 +18,11 @@ from typing import Protocol
 class Placement:
     """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins.
 
-    `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)). `nodes`: the NUMA nodes from
-    which all of its memory comes (empty: wherever the kernel finds some). `under`: the words before its own command, of
-    an instrument that runs it.
+    `under`: the words before its own command, of an instrument that runs it.
     """
 
     cpus: tuple[int, ...] = ()
     groups: tuple[Path, ...] = ()
-    realtime: bool = False
-    nodes: tuple[int, ...] = ()
     under: tuple[str, ...] = ()
 
 
@@ -44,12 +40,6 @@ class HostChanges(Protocol):
 
     def make_group(self, path: Path) -> None:
         """Make a control group of ours; whatever still runs in it is ended when it is given back; `HostError`."""
-
-    def hold(self, path: Path, data: bytes) -> None:
-        """Write into a file of the kernel's that asks for something while it is open; closed when given back.
-
-        The kernel closes it, too, however this process ends. Raises `HostError`.
-        """
 
     def give_back(self) -> None:
         """Undo everything that was changed since the last time; harmless when nothing was."""
@@ -71,10 +61,6 @@ class Hosting:
     """PostgreSQL's major version."""
     cpus: tuple[int, ...] = ()
     groups: list[Path] = field(default_factory=list)
-    realtime: bool = False
-    """The server's processes go before those of other programs."""
-    nodes: tuple[int, ...] = ()
-    """The NUMA nodes from which the server's memory comes; empty for all."""
     huge_page_bytes: int = 0
     """Bytes that the server will have in huge pages, which no memory limit counts."""
     cold: bool = False
@@ -87,8 +73,7 @@ class Hosting:
 
     @property
     def placement(self) -> Placement:
-        """CPUs, control groups and NUMA nodes that the server gets, and whether it goes before other programs."""
-        return Placement(self.cpus, tuple(self.groups), self.realtime, self.nodes)
+        return Placement(self.cpus, tuple(self.groups))
 
 
 _NODES = "sys/devices/system/node"
@@ -122,10 +107,6 @@ def show_list(cpus: Collection[int]) -> str:
 def nodes(root: Path = Path("/")) -> frozenset[int]:
     """The NUMA nodes that are there; none on a kernel that knows no nodes."""
     return _listed(root / _NODES / "online")
-
-
-def memory_nodes(root: Path = Path("/")) -> frozenset[int]:
-    return _listed(root / _NODES / "has_memory")
 
 
 def node_cpus(node: int, root: Path = Path("/")) -> frozenset[int]:
