@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.errors import UsageError
 from pgassay.host.factors import Cores
 from pgassay.interfaces.errors import HostError
-from pgassay.interfaces.hosting import Hosting, Placement
+from pgassay.interfaces.hosting import Hosting
 from tests.host.made import host, put
 
 
@@ -31,17 +30,3 @@ def test_cpus_are_chosen_among_those_that_are_online(tmp_path: Path, monkeypatch
         with pytest.raises(HostError, match="of these CPUs are online") as caught:
             hosted(tmp_path, typed)
         assert caught.value.code == "no_cores"
-
-
-def test_a_node_gives_its_cpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 2, 3})
-    put(tmp_path, "sys/devices/system/node/online", "0-1\n")
-    put(tmp_path, "sys/devices/system/node/node0/cpulist", "0-1\n")
-    put(tmp_path, "sys/devices/system/node/node1/cpulist", "2-3\n")
-    assert hosted(tmp_path, "node:1").placement == Placement(cpus=(2, 3))
-    assert hosted(tmp_path, "all").placement == Placement()
-    cores = Cores(tmp_path)
-    cores.require_here("host.cores", cores.parse("host.cores", "node:0"))
-    with pytest.raises(UsageError, match="no such NUMA node") as caught:
-        cores.require_here("host.cores", cores.parse("host.cores", "node:0,2"))
-    assert caught.value.hint == "it has: 0-1"

@@ -1,15 +1,13 @@
 """The load's own CPUs: lists that stand for themselves, CPUs that are not there, the rest after the server's."""
 
 import os
-from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.hosting import ANYWHERE, Placement, node_cpus, nodes
+from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.server import Server
 from pgassay.load import options, program
 
@@ -26,14 +24,14 @@ def _eight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "canonical"),
-    [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5"), ("node:1,0", "node:0-1")],
+    [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5")],
 )
 def test_a_level_stands_for_itself(typed: str, canonical: str) -> None:
     assert options.CORES.parse("load.cores", typed) == canonical
     assert options.CORES.parse("load.cores", canonical) == canonical
 
 
-@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:", "node:x", "3-1"])
+@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:0", "3-1"])
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         options.CORES.parse("load.cores", typed)
@@ -46,36 +44,11 @@ def test_more_cores_than_there_are_is_refused_before_anything_runs() -> None:
         program.check("cpu:7,8,9")
 
 
-@pytest.fixture
-def _two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose nodes 1 and 2 have CPUs, and node 3 memory alone."""
-    for name, text in {
-        "online": "1-3", "node1/cpulist": "6-9", "node2/cpulist": "2-3", "node3/cpulist": "",
-    }.items():  # fmt: skip
-        path = tmp_path / "sys/devices/system/node" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n")
-    for each in (node_cpus, nodes):
-        monkeypatch.setattr(program, each.__name__, partial(each, root=tmp_path))
-
-
-@pytest.mark.usefixtures("_eight", "_two_nodes")
-def test_a_node_stands_for_its_cpus_that_may_be_used() -> None:
-    program.check("node:1")
-    assert program.place("node:1", server(1)) == Placement(cpus=(6, 7))
-    assert program.place("node:2", server(1)) == Placement(cpus=(2, 3))
-    assert program.place("node:1-2", server(1)) == Placement(cpus=(2, 3, 6, 7))
-    assert program.place("cpu:6,7", server(1)) == Placement(cpus=(6, 7))
-    for absent in ("node:0-1", "node:3"):
-        with pytest.raises(UsageError, match="no such NUMA node"):
-            program.check(absent)
-
-
 @pytest.mark.usefixtures("_eight")
 def test_the_rest_is_what_the_server_may_not_use() -> None:
     assert program.place("rest", server(1)).cpus == (2, 3, 4, 5, 6, 7)
     assert program.problem("rest", server(1)) == {}
-    assert program.place("cpu:3", server(1)).cpus == (3,)
+    assert program.place("cpu:3,1", server(1)) == Placement(cpus=(1, 3))
     assert program.place("all", server(1)) == ANYWHERE
 
 

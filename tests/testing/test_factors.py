@@ -11,7 +11,7 @@ from pgassay.testing.contracts import FactorContract
 CATALOGUE = every_factor()
 EXAMPLES: Mapping[str, Mapping[str, str]] = {
     "build.block_size": {"4kB": "4096B", "8192B": "8192B"},
-    "host.cores": {"1": "1:apart", "cpu:0": "cpu:0", "node:0,1": "node:0-1"},
+    "host.cores": {"1": "1:apart", "cpu:0": "cpu:0"},
     "host.huge_pages": {"off": "none", "2MB": "2MB"},
     "host.memory": {"1GB": "1GB", "all": "all"},
     "host.transparent_huge_pages": {"always": "always", "never": "never"},

@@ -14,7 +14,7 @@ from pgassay.host.changes import current, host_refused
 from pgassay.interfaces import versions
 from pgassay.interfaces.errors import HostError, QueryError
 from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, Turns
-from pgassay.interfaces.hosting import Hosting, node_cpus, nodes, show_list
+from pgassay.interfaces.hosting import Hosting, show_list
 from pgassay.interfaces.server import Server
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
@@ -267,8 +267,8 @@ class Cores(HostFactor):
 
     pattern = "host.cores"
     places_only = True
-    summary = "CPUs of the server; of a number, siblings are used last, or first with :together; or of NUMA nodes"
-    accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1, node:0"
+    summary = "CPUs of the server; of a number, siblings are used last, or first with :together"
+    accepts = "all, 4, 4:together, 4:apart, 0-3, 0,2, cpu:1"
     usual = cpus.ALL
 
     def unavailable(self, name: str) -> str | None:
@@ -294,11 +294,6 @@ class Cores(HostFactor):
                 f'"{name}" = {level.typed}: this machine has no CPU {show_list(missing)}, or pgassay may not use it',
                 "taskset --cpu-list --pid $$ lists those that may be used",
             )
-        if any(not there & node_cpus(node, self.root) for node in selection.nodes):
-            raise UsageError(
-                f'"{name}" = {level.typed}: this machine has no such NUMA node',
-                f"it has: {show_list(nodes(self.root)) or 'none'}",
-            )
 
     def apply(self, name: str, level: Level, hosting: Hosting) -> None:
         """The server starts on them; all of its processes inherit that (sched_setaffinity(2)).
@@ -317,7 +312,7 @@ class Cores(HostFactor):
         hosting.cpus = chosen
 
     def chosen(self, level: Level) -> tuple[int, ...]:
-        return cpus.meant(_selection(level), self.root)
+        return cpus.choose(_selection(level), cpus.cores(cpus.usable(), self.root))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The level if the postmaster has the CPUs that it means here, else its own as `cpu:LIST`; None if gone."""

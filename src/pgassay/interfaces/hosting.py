@@ -3,8 +3,7 @@
 Every change of the machine is journalled before it is made, so that it is given back on every way out: at the end of
 the trial, and after SIGKILL by the next lab or by `pgassay doctor --repair`.
 
-CPUs and NUMA nodes are in the kernel's list format (sysfs, "NUMA Memory"; cpuset(7)): servers and the programs of loads
-are placed by the same words.
+CPUs are in the kernel's list format (cpuset(7)): servers and the programs of loads are placed by the same words.
 """
 
 import re
@@ -76,9 +75,6 @@ class Hosting:
         return Placement(self.cpus, tuple(self.groups))
 
 
-_NODES = "sys/devices/system/node"
-
-
 def parse_list(text: str) -> tuple[int, ...]:
     """`0-3,6` as numbers in order; empty for what is no such list."""
     found: set[int] = set()
@@ -102,20 +98,3 @@ def show_list(cpus: Collection[int]) -> str:
         else:
             spans.append([cpu, cpu])
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-
-
-def nodes(root: Path = Path("/")) -> frozenset[int]:
-    """The NUMA nodes that are there; none on a kernel that knows no nodes."""
-    return _listed(root / _NODES / "online")
-
-
-def node_cpus(node: int, root: Path = Path("/")) -> frozenset[int]:
-    """The CPUs of a NUMA node; none for a node that is not there."""
-    return _listed(root / _NODES / f"node{node}/cpulist")
-
-
-def _listed(path: Path) -> frozenset[int]:
-    try:
-        return frozenset(parse_list(path.read_text(encoding="ascii")))
-    except OSError:
-        return frozenset()

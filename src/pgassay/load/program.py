@@ -14,11 +14,11 @@ from pathlib import Path
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, LOOPBACK
 from pgassay.interfaces.errors import ClientLostError
-from pgassay.interfaces.hosting import ANYWHERE, Placement, node_cpus, nodes, parse_list, show_list
+from pgassay.interfaces.hosting import Placement, parse_list
 from pgassay.interfaces.load import Moment, Tools
 from pgassay.interfaces.running import Clock, Completed, Running
 from pgassay.interfaces.server import Server
-from pgassay.load.options import ALL, NODE, REST, PlacedOptions
+from pgassay.load.options import REST, PlacedOptions
 
 POLL_S = 5.0
 """How often a run under way is looked at."""
@@ -68,7 +68,7 @@ def run(
     began = clock.monotonic_ns(), clock.wall_ns()
     done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
     if not problems:
-        placed = place(options.cores, server, options.host)
+        placed = place(options.cores, server)
         if instead_of_server:
             placed = replace(placed, groups=server.placement.groups)
         endpoint = server.client_endpoint
@@ -148,21 +148,17 @@ def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
 
 
 def check(cores: str, host: str = HERE) -> None:
-    """Refuse CPUs and nodes that this machine does not have; raises `UsageError`.
+    """Refuse CPUs that this machine does not have; raises `UsageError`.
 
     Those of another host it does not know, but a list is all that can be asked of that one.
     """
-    if host not in (HERE, LOOPBACK) and (cores == REST or cores.startswith(NODE)):
-        raise UsageError(
-            f'"load.cores" = {cores} says nothing on the host "{host}"', "give a list of its CPUs, such as 0-3, or all"
-        )
-    if cores in (ALL, REST) or host not in (HERE, LOOPBACK):
-        return
-    if cores.startswith(NODE):
-        if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
-            there = show_list(nodes()) or "none"
-            raise UsageError(f'"load.cores" of {cores}: no such NUMA node has CPUs', f"there are: {there}")
-    elif missing := _named(cores) - _usable():
+    if host not in (HERE, LOOPBACK):
+        if cores == REST:
+            raise UsageError(
+                f'"load.cores" = {cores} says nothing on the host "{host}"',
+                "give a list of its CPUs, such as 0-3, or all",
+            )
+    elif missing := set(_listed(cores)) - _usable():
         named, absent = cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing)))
         raise UsageError(
             f'"load.cores" of {named} names CPUs that are not available: {absent}',
@@ -170,13 +166,9 @@ def check(cores: str, host: str = HERE) -> None:
         )
 
 
-def place(cores: str, server: Server, host: str = HERE) -> Placement:
+def place(cores: str, server: Server) -> Placement:
     """Where the program runs: anywhere for all CPUs, or where the server leaves none."""
-    if cores == ALL:
-        return ANYWHERE
-    if host not in (HERE, LOOPBACK):
-        return Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
-    return Placement(cpus=tuple(sorted(_rest(server) if cores == REST else _named(cores))))
+    return Placement(cpus=tuple(sorted(_rest(server))) if cores == REST else _listed(cores))
 
 
 def pairs(place: Placement, server: Server, clients: int, threads: int) -> tuple[int, ...]:
@@ -208,7 +200,6 @@ def _usable() -> set[int]:
     return os.sched_getaffinity(0)
 
 
-def _named(cores: str) -> set[int]:
-    if cores.startswith(NODE):
-        return {cpu for node in parse_list(cores.removeprefix(NODE)) for cpu in node_cpus(node)} & _usable()
-    return set(parse_list(cores.removeprefix("cpu:")))
+def _listed(cores: str) -> tuple[int, ...]:
+    """Those of a list in canonical form; none of a word."""
+    return parse_list(cores.removeprefix("cpu:"))
