@@ -148,11 +148,6 @@ class FioOptions(ThreadedOptions):
         return self.pattern == SEQWR
 
     @property
-    def around_cache(self) -> bool:
-        """Does it go around the page cache? PostgreSQL's WAL goes through it, then fdatasync."""
-        return self.direct and self.pattern != WAL
-
-    @property
     def connections(self) -> int:
         return 0
 
@@ -161,8 +156,9 @@ def run_command(file: Path, options: FioOptions, seed: int, log_prefix: Path) ->
     """Work on the file for the asked time; JSON with histograms on stdout, I/Os a second in `log_prefix`."""
     command = [
         PROGRAM, f"--filename={file}", f"--bs={options.io_bytes}", f"--ioengine={engine(options)}",
-        f"--iodepth={options.depth}", f"--direct={int(options.around_cache)}", "--thread", "--group_reporting",
-        "--randrepeat=1", "--allrandrepeat=1", f"--randseed={seed}", "--time_based", f"--percentile_list={PERCENTILES}",
+        f"--iodepth={options.depth}", f"--direct={int(options.direct and options.pattern != WAL)}", "--thread",
+        "--group_reporting", "--randrepeat=1", "--allrandrepeat=1", f"--randseed={seed}", "--time_based",
+        f"--percentile_list={PERCENTILES}",
         "--log_avg_msec=1000", "--per_job_logs=0", f"--write_iops_log={log_prefix}", "--output-format=json+",
     ]  # fmt: skip
     if options.pattern == REREAD:  # half the time over the whole file, no block twice; then in one small region
@@ -309,13 +305,11 @@ def _every(job: Mapping[str, Any]) -> dict[str, float | None]:
         "io_latency_max_ms": max(part["lat_ns"]["max"] for part in parts) / _NS_PER_MS,
         "io_latency_p95_ms": quantile_ms(histogram, 0.95),
         "io_latency_p99_ms": quantile_ms(histogram, 0.99),
-        **{name: _longer(histogram, edge_ms) for name, edge_ms in STALLS_MS.items()},
+        **{
+            name: float(sum(times for value_ms, times in histogram if value_ms > edge_ms)) if histogram else None
+            for name, edge_ms in STALLS_MS.items()
+        },
     }
-
-
-def _longer(histogram: Sequence[tuple[float, int]], edge_ms: float) -> float | None:
-    """How many took longer; None without a histogram."""
-    return float(sum(count for value_ms, count in histogram if value_ms > edge_ms)) if histogram else None
 
 
 def per_second(text: str) -> Sequence[tuple[int, float, float]]:
