@@ -1,6 +1,6 @@
 """How much two identical servers differ here, and where that comes from: A/A by load and by way of placing both.
 
-usage: python -m benchmarks.noise [--loads cpu,flush] [--ways usual,realtime,…] [--blocks 8] [--rounds 8]
+usage: python -m benchmarks.noise [--loads cpu,flush] [--ways usual,paired,…] [--blocks 8] [--rounds 8]
              [--slice-ms 500 | --slices 400x6,100x24] [--competitor 0.6] [--out FILE] [--directory DIR]
        python -m benchmarks.noise --read FILE    # the tables again from raw records
 
@@ -207,9 +207,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Measure, or read; then print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--loads", default="cpu,flush")
-    add_arguments(
-        parser, ways="usual,paired,realtime,realtime-paired", blocks=8, rounds=8, slice_ms=500, out="noise.jsonl"
-    )
+    add_arguments(parser, ways="usual,paired", blocks=8, rounds=8, slice_ms=500, out="noise.jsonl")
     parser.add_argument("--first", type=int, default=1, help="number of the first block, to go on in a file")
     parser.add_argument("--clients", type=int, default=4)
     parser.add_argument("--slices", help="lengths in milliseconds, each with its rounds: 400x6,100x24")

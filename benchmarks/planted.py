@@ -1,6 +1,6 @@
 """Does a slow-down of known size come back whole? One of two servers does more in a transaction, and they take turns.
 
-usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,realtime]
+usage: python -m benchmarks.planted [--load cpu|delay|read] [--slowdowns 0,3,10,30] [--ways usual,huge]
              [--windows 100] [--competitors 0,0.1,0.25,0.5] [--blocks 6] [--keep] [--out FILE]
        python -m benchmarks.planted --learn --load cpu --ways usual --windows 400 --out FILE
        python -m benchmarks.planted --read FILE
@@ -196,7 +196,7 @@ def main(words: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--load", choices=sorted(CLIENTS), default="cpu")
     parser.add_argument("--slowdowns", default="0,3,10,30", help="per cent of the speed")
-    add_arguments(parser, ways="usual,realtime", blocks=6, rounds=6, slice_ms=400, out="planted.jsonl")
+    add_arguments(parser, ways="usual", blocks=6, rounds=6, slice_ms=400, out="planted.jsonl")
     parser.add_argument("--windows", type=int, default=100, help="of each slow-down on one server, for the truth")
     parser.add_argument("--competitors", default="0", help="shares of a core that another program takes all the time")
     parser.add_argument("--keep", action="store_true", help="each server keeps what is planted for the whole block")

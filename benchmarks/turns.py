@@ -25,7 +25,6 @@ from benchmarks.addresses import fixed_addresses, is_fixed
 from benchmarks.planted_loads import BURN, SCRIPTS, SETTINGS, planted_settings, planting
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
-from pgassay.interfaces.hosting import Placement
 from pgassay.interfaces.server import Installation, Server
 from pgassay.interfaces.slices import Slice
 from pgassay.load.player import LocalMetronome, PlayedLoad, PlayedScript, Player
@@ -47,7 +46,6 @@ class Way:
     """How server and load are placed, and whether connections last for a block or for a slice."""
 
     name: str
-    realtime: bool = False
     paired: bool = False
     """Each thread of the player and its clients' backends on a CPU of their own."""
     fresh: bool = False
@@ -66,12 +64,8 @@ WAYS = {
         Way("paired", paired=True),
         Way("fresh", fresh=True),
         Way("shuffled", shuffled=True),
-        Way("realtime", realtime=True),
-        Way("realtime-paired", realtime=True, paired=True),
         Way("huge", huge=True),
-        Way("realtime-huge", realtime=True, huge=True),
         Way("fixed", fixed=True),
-        Way("realtime-fixed", realtime=True, fixed=True),
     )
 }
 
@@ -137,9 +131,8 @@ class Bench:
     def start(self, arm: str, way: Way, more: Mapping[str, str] | None = None) -> Server:
         """One of the two servers, with these settings more."""
         settings = {**SETTINGS, "huge_pages": "on" if way.huge else "off", **(more or {})}
-        place = Placement(realtime=way.realtime)
         with fixed_addresses(way.fixed):
-            server = self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}", place)
+            server = self.installation.start(self.directory / arm, settings, self.directory / f"socket-{arm}")
         if way.fixed != is_fixed(server.postmaster_pid):
             raise SystemExit(f"the server of {arm} has not the addresses that {way.name} asks for")
         return server
@@ -155,7 +148,7 @@ class Bench:
     def connect(self, server: Server, load: PlayedLoad, way: Way) -> Player:
         """A player, placed as the way says."""
         with fixed_addresses(way.fixed):
-            return Player(load, server.endpoint, self.runner, self.clock, Placement(realtime=way.realtime))
+            return Player(load, server.endpoint, self.runner, self.clock)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from pgassay.cli import calibrate, main
 from pgassay.errors import UsageError
 from pgassay.lab.workbench import BenchOptions
-from pgassay.record.calibrations import STUDY, WAYS, Calibration, Setting, read_beside_run, write_beside_run
+from pgassay.record.calibrations import STUDY, TURNS, Calibration, Setting, read_beside_run, write_beside_run
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
@@ -19,7 +20,7 @@ from pgassay.testing import real
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]
 SHORT = ["--clusters", "2", "--blocks", "2", "--budget", "8s"]
-"""Two blocks one after the other, and one of each way of taking turns: what the budget never leaves out."""
+"""Two blocks one after the other, and one in turns: what the budget never leaves out."""
 BUSY = ["--allow-busy", "--allow-volatile"]
 
 
@@ -52,7 +53,7 @@ def begun(path: Path) -> Path:
     """A calibration whose servers ran one after the other, and have not taken turns yet."""
     with RunDirectory.create(path, RunHeader(STUDY, "2026-01-02T03:04:05Z", 1, (), (), "0.1.0"), "", {}) as run:
         run.finish("done")
-    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, {}, pending=WAYS))
+    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, {}, pending=(TURNS,)))
     return path
 
 
@@ -65,52 +66,54 @@ def kept(path: Path) -> Calibration:
 def test_a_load_that_cannot_take_turns_leaves_the_rest_of_a_calibration(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
-        raise UsageError(f"no {way}")
+    def play_turns(run: Run, options: BenchOptions, watch: object) -> None:
+        raise UsageError("no turns")
 
     monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
     path = begun(tmp_path / "run")
     calibrate.take_turns(path, OPTIONS, quiet=True)
-    assert kept(path).refused == {way: f"no {way}" for way in WAYS}
+    assert kept(path).refused == {TURNS: "no turns"}
     assert (kept(path).pending, dict(kept(path).turns)) == ((), {})
-    assert "Two equal servers in turns: not known, no turns" in list(in_turns({}, kept(path).refused))
+    assert "Two equal servers in turns: not known, no turns" in list(in_turns(None, kept(path).refused[TURNS]))
 
 
 def test_turns_that_cannot_be_read_are_named_and_the_rest_is_shown(tmp_path: Path) -> None:
     path = begun(tmp_path / "run")
     (path / "turns").mkdir()
     found = CalibrationFindings(Run.open(path))
-    assert found.ways == {}
-    assert "is not a run directory" in found.ways_missing["turns"]
-    assert any("Two equal servers in turns: not known" in line for line in in_turns(found.ways, found.ways_missing))
+    assert found.turns is None
+    assert "is not a run directory" in found.turns_missing
+    assert any("Two equal servers in turns: not known" in line for line in in_turns(found.turns, found.turns_missing))
     (path / "calibration.json").write_text("{torn")
     assert CalibrationFindings(Run.open(path)).kept is None
     calibrate.take_turns(path, OPTIONS, quiet=True)  # nothing is known to be pending
     assert not (path / "turns" / "run.json").exists()
 
 
-def test_ways_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_turns_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     played = []
 
-    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
-        played.append(way)
-        if played == list(WAYS):
+    def play_turns(run: Run, options: BenchOptions, watch: object) -> None:
+        played.append(run.path)
+        if len(played) == 1:
             raise KeyboardInterrupt
 
     monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
     path = begun(tmp_path / "run")
     with pytest.raises(KeyboardInterrupt):
         calibrate.take_turns(path, OPTIONS, quiet=True)
-    assert kept(path).pending == WAYS[1:]
+    assert kept(path).pending == (TURNS,)
     calibrate.take_turns(path, OPTIONS, quiet=True)
-    assert played == [*WAYS, WAYS[1]]
-    assert kept(path).pending == ()
+    assert (len(played), kept(path).pending) == (2, ())
+    write_beside_run(RealDisk(), path, replace(kept(path), pending=("turns-realtime",)))
+    calibrate.take_turns(path, OPTIONS, quiet=True)
+    assert len(played) == 2, "an earlier version's second way is not played"
 
 
 def test_an_interrupted_calibration_names_the_run_that_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def play_turns(run: Run, way: str, options: BenchOptions, watch: object) -> None:
+    def play_turns(run: Run, options: BenchOptions, watch: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("pgassay.lab.calibration.play_turns", play_turns)
@@ -159,9 +162,8 @@ def test_a_calibration_is_kept_shown_and_used(
         capsys.readouterr()
 
         assert beside["pending"] == []
-        for way in ("turns", "turns-realtime"):
-            assert way in beside["refused"] or main(["check", str(out / way)]) == 0
-        assert "turns" not in beside["refused"]
+        assert beside["refused"] == {}
+        assert main(["check", str(out / "turns")]) == 0
         assert "Two equal servers in turns: not known" in shown
         capsys.readouterr()
 

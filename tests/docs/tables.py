@@ -14,7 +14,7 @@ from benchmarks.planted import recovered
 from benchmarks.turns import lines_of, read
 from pgassay.interfaces.factor import Factor, Stage, Turns
 from pgassay.lab.catalogue import every_factor
-from pgassay.load import drivers, replay
+from pgassay.load import cacheprobe, drivers, replay
 from pgassay.postgres.factors import SETTINGS_IN_TURNS, ServerSetting
 from pgassay.probe.registry import PROBES
 from tests.docs import as_published
@@ -37,7 +37,9 @@ def loads() -> list[str]:
     lines = [row(("driver", "what it is", "program", "unit of work", "options of its own")), "|---|---|---|---|---|"]
     for driver in drivers.BUILT_IN:
         names = ", ".join(code(each.pattern) for each in sorted(driver.own_factors, key=lambda each: each.pattern))
-        program = driver.program or ("pgassay-player" if driver is replay.DRIVER else "PostgreSQL's pgbench")
+        program = driver.program or (
+            "pgassay-player" if driver in (cacheprobe.DRIVER, replay.DRIVER) else "PostgreSQL's pgbench"
+        )
         lines.append(row((code(driver.name), driver.summary, program, driver.work.name, names)))
     return lines
 

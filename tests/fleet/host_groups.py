@@ -1,8 +1,7 @@
 """Control groups of an emulated host: they find its processes, and limit what it has of memory and of processors.
 
 Version 1 has a hierarchy for each controller, version 2 one for all; there only controllers count that its top hands
-down (`cgroup.subtree_control`; systemd has it so), since a test changes nothing that others use. No cpuset: a group of
-version 1's forgets a CPU that goes offline, so the product refuses `host.smt` where there is one. An emulated drive's
+down (`cgroup.subtree_control`; systemd has it so), since a test changes nothing that others use. An emulated drive's
 daemon must never be in such a group: its servers would wait for memory that only it can free.
 """
 

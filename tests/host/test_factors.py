@@ -11,12 +11,8 @@ from pgassay.host.factors import (
     NO_ROOT,
     NO_TRANSPARENT,
     Cores,
-    CpuLatency,
     HugePages,
     Memory,
-    MemoryNodes,
-    Scheduling,
-    Siblings,
     TransparentHugePages,
 )
 from pgassay.interfaces.factor import Factor
@@ -84,14 +80,6 @@ def test_nonsense_is_refused(typed: str) -> None:
         (Memory(), "all", ["host.memory = all: nothing to set"]),
         (Cores(), "4", ["host.cores = 4: CPUAffinity="]),
         (Cores(), "all", ["host.cores = all: nothing to set"]),
-        (Siblings(), "on", ["host.smt = on: echo on > /sys/devices/system/cpu/smt/control"]),
-        (Siblings(), "off", ["host.smt = off: echo off > /sys/devices/system/cpu/smt/control and nosmt"]),
-        (CpuLatency(), "usual", ["host.cpu_latency = usual: nothing to set"]),
-        (CpuLatency(), "20us", ["host.cpu_latency = 20us: a tuned profile with force_latency=20 "]),
-        (MemoryNodes(), "all", ["host.memory_nodes = all: nothing to set"]),
-        (MemoryNodes(), "0", ["host.memory_nodes = 0: NUMAPolicy=bind and NUMAMask=0"]),
-        (Scheduling(), "usual", ["host.scheduling = usual: nothing to set"]),
-        (Scheduling(), "realtime", ["host.scheduling = realtime: CPUSchedulingPolicy=rr"]),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Factor) else None,
 )
@@ -106,16 +94,3 @@ def test_a_factor_says_how_it_is_adopted(factor: Factor, typed: str, steps: list
 def test_the_advice_has_systemd_s_units() -> None:
     (memory,) = Memory().steps("512MB")
     assert "MemoryMax=512M in the systemd unit" in memory
-
-
-def test_a_machine_that_refuses_realtime_is_known_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(pid: int, policy: int, param: os.sched_param) -> None:
-        raise PermissionError(1, "Operation not permitted")
-
-    monkeypatch.setattr(os, "sched_setscheduler", refused)
-    factor = Scheduling()
-    factor.require_here("host.scheduling", factor.parse("host.scheduling", "usual"))
-    with pytest.raises(UsageError, match="cannot be realtime here: Operation not permitted"):
-        factor.require_here("host.scheduling", factor.parse("host.scheduling", "realtime"))
-    with pytest.raises(UsageError, match='cannot be "fast"'):
-        factor.parse("host.scheduling", "fast")

@@ -15,22 +15,15 @@ from pgassay.host import changes, groups, huge_pages
 from pgassay.host.changes import Ledger, LocalHost, boot_of, current
 from pgassay.host.factors import (
     Cores,
-    CpuLatency,
     HostFactor,
     HugePages,
     Memory,
-    MemoryNodes,
-    Scheduling,
-    Siblings,
     TransparentHugePages,
 )
-from pgassay.host.runner import SystemClock
 from pgassay.interfaces.errors import ClusterError
 from pgassay.interfaces.factor import Readable, SetupDraft
 from pgassay.interfaces.hosting import Hosting
 from pgassay.interfaces.server import Server
-from pgassay.load.player import PlayedLoad, PlayedScript, Player
-from pgassay.load.program import place
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
 from pgassay.testing import real
@@ -134,25 +127,6 @@ def test_huge_pages_and_a_memory_limit_hold_together_and_are_given_back(bench: B
     assert huge_pages.pool(MB2, ROOT).owned == before.owned, "what others have taken goes when they end"
 
 
-def test_the_server_and_its_load_go_before_others_and_leave_no_trace(bench: Bench) -> None:
-    assert bench.start((Scheduling(), "realtime")) == {"host.scheduling": "realtime"}
-    server = bench.server
-    assert server is not None
-    ((backend,),) = server.query("SELECT pg_backend_pid()")
-    assert os.sched_getscheduler(int(backend)) == os.SCHED_RR, "every process of the server inherits it"
-    assert place("all", server).realtime
-    assert place("0", server).realtime
-    with Player(PlayedLoad((PlayedScript("one", "SELECT 1;"),)), server.endpoint, real.runner(), SystemClock(),
-                place("all", server)) as player:  # fmt: skip
-        assert os.sched_getscheduler(player.pid) == os.SCHED_RR
-        assert player.play(transactions=5).transactions == 5
-    assert os.sched_getscheduler(0) == os.SCHED_OTHER
-    server.stop()
-    assert bench.start((Scheduling(), "usual")) == {"host.scheduling": "usual"}
-    assert bench.server is not None
-    assert not place("all", bench.server).realtime
-
-
 def _await_no_surplus() -> None:
     """Until no server of another test holds pages that it took of a pool which was given back meanwhile."""
     deadline = time.monotonic() + PATIENCE_S
@@ -200,50 +174,15 @@ def test_none_is_read_back_as_none(bench: Bench) -> None:
     }  # fmt: skip
 
 
-def test_a_server_on_a_node_has_its_cpus_and_its_memory(bench: Bench) -> None:
-    if MemoryNodes().unavailable("host.memory_nodes"):
-        pytest.skip("no NUMA nodes")
-    asked: list[tuple[HostFactor, str]] = [(MemoryNodes(), "0"), (Cores(), "node:0")]
-    assert bench.start(*asked) == {"host.memory_nodes": "0", "host.cores": "node:0"}
-    assert bench.server is not None
-    backend = int(bench.server.query("SELECT pg_backend_pid()")[0][0])
-    assert "bind:0" in Path(f"/proc/{backend}/numa_maps").read_text()
-    assert " bind:" not in Path("/proc/self/numa_maps").read_text(), "never the lab"
-    bench.server.stop()
-    assert bench.start((MemoryNodes(), "all")) == {"host.memory_nodes": "all"}
-
-
-def test_a_limit_of_wake_ups_holds_for_a_trial_and_leaves_no_trace(bench: Bench) -> None:
-    factor = CpuLatency()
-    if (reason := factor.unavailable(factor.pattern)) is not None:
-        pytest.skip(reason)
-    before = factor._held()
-    assert bench.start((factor, "1us")) == {"host.cpu_latency": "1us"}
-    bench.host.give_back()
-    assert factor._held() == before
-
-
-def test_siblings_go_and_come_back(bench: Bench) -> None:
-    factor = Siblings()
-    if (reason := factor.unavailable(factor.pattern)) is not None:
-        pytest.skip(reason)
-    there = os.cpu_count()
-    before = current(factor.path)
-    assert bench.start((factor, "off")) == {"host.smt": "off"}
-    bench.host.give_back()
-    assert (current(factor.path), os.cpu_count()) == (before, there)
-
-
-@pytest.mark.parametrize("tool", ["fio", "sysbench"])
-def test_a_disk_study_has_no_more_page_cache_than_its_server_may_have(bench: Bench, tool: str, tmp_path: Path) -> None:
-    if groups.memory_hierarchy() is None or shutil.which("fio") is None or shutil.which(tool) is None:
-        pytest.skip("no memory controller, or the program is not installed")
+def test_a_disk_study_has_no_more_page_cache_than_its_server_may_have(bench: Bench, tmp_path: Path) -> None:
+    if groups.memory_hierarchy() is None or shutil.which("fio") is None:
+        pytest.skip("no memory controller, or fio is not installed")
     limit = 64 << 20
     bench.start((Memory(), "64MB"))
     assert bench.server is not None
     (group,) = bench.server.placement.groups
     levels = {"pattern": "read", "direct": "off", "file_size": "256MB", "duration": "3s", "io_size": "1MB"}
-    found = fio({**levels, "tool": tool}).run(bench.server, tmp_path / "out", 1)
+    found = fio(levels).run(bench.server, tmp_path / "out", 1)
     assert not found.problems
     highest = next(each for each in (group / "memory.max_usage_in_bytes", group / "memory.current") if each.exists())
     assert 0.9 * limit <= int(highest.read_text()) <= limit, "the file fills what the server may have, and no more"

@@ -54,9 +54,6 @@ class NothingChanges:
     def make_group(self, path: Path) -> None:
         raise HostError(f'"{path}" cannot be made here')
 
-    def hold(self, path: Path, data: bytes) -> None:
-        raise HostError(f'"{path}" cannot be held here')
-
     def give_back(self) -> None:
         return
 

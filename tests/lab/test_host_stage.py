@@ -40,9 +40,6 @@ class Changes:
     def make_group(self, path: Path) -> None:
         self.log.append(f"group {path.name}")
 
-    def hold(self, path: Path, data: bytes) -> None:
-        self.log.append(f"hold {path.name}")
-
     def give_back(self) -> None:
         self.log.append("give back")
 

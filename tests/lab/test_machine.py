@@ -29,7 +29,7 @@ from pgassay.lab.machine import (
 from pgassay.lab.plan import SEQUENTIAL_WAY, MethodForecast, forecast_of, known_ways, risk_forecast
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
-from pgassay.record.calibrations import REALTIME, TURNS, Calibration, NoiseRecord, TurnsRecord
+from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, TurnsRecord
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Pace
 from pgassay.study.model import Design, Study
@@ -92,41 +92,41 @@ def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(environ
     assert known_noise(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) is None
 
 
-def in_turns(study: Study, environment: Environment, host: str = "", mount: Mount = MOUNT, **ways: TurnsRecord) -> None:
-    """As a calibration of the study's load that took turns in these ways (`turns`, `realtime`)."""
-    setting = setting_of(resolve(study, environment).arms[0], mount)
-    names = {"turns": TURNS, "realtime": REALTIME}
+def in_turns(study: Study, environment: Environment, turns: TurnsRecord, host: str = "") -> None:
+    """As a calibration of the study's load by which equal servers in turns came to this."""
+    setting = setting_of(resolve(study, environment).arms[0], MOUNT)
     found = Calibration(
         "2026-01-02T03:04:05Z", replace(setting, host=host or setting.host), 3, 5, 2, 17.5, 12.0, NOISE,
-        turns={names[way]: record for way, record in ways.items()},
+        turns={TURNS: turns, "turns-realtime": QUICK},
     )  # fmt: skip
     calibrations.remember(environment.disk, user_file(), found)
 
 
 USUAL = TurnsRecord(0.014, 0.01, 0.03, 0.1, 0.01, 0.04, 16.0, 5, 1.0)
 QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012)
+"""Of a way of taking turns that an earlier version had."""
 
 
-def test_turns_are_known_by_way(environment: Environment) -> None:
+def test_what_servers_in_turns_came_to_is_known(environment: Environment) -> None:
     study = study_of()
-    assert known_turns(resolve(study, environment), MOUNT) == {}
-    in_turns(study, environment, turns=USUAL, realtime=QUICK)
+    assert known_turns(resolve(study, environment), MOUNT) is None
+    in_turns(study, environment, USUAL)
     found = known_turns(resolve(study, environment), MOUNT)
-    assert {way: each.found for way, each in found.items()} == {TURNS: USUAL, REALTIME: QUICK}
-    assert found[TURNS].source == "calibrated 2026-01-02, this load"
+    assert found is not None
+    assert (found.found, found.source) == (USUAL, "calibrated 2026-01-02, this load")
     other = study_of(responses={"primary": "latency_ms"})
-    assert known_turns(resolve(other, environment), MOUNT) == {}, "calibrations tell of tps alone"
+    assert known_turns(resolve(other, environment), MOUNT) is None, "calibrations tell of tps alone"
 
 
 def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(environment: Environment) -> None:
     study = study_of()
-    in_turns(study, environment, host="another machine", turns=USUAL)
-    assert known_turns(resolve(study, environment), MOUNT) == {}
-    in_turns(study, environment, turns=USUAL)
-    assert known_turns(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) == {}
-    assert list(known_turns(resolve(study, environment), MOUNT)) == [TURNS]
+    in_turns(study, environment, USUAL, host="another machine")
+    assert known_turns(resolve(study, environment), MOUNT) is None
+    in_turns(study, environment, USUAL)
+    assert known_turns(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) is None
+    assert known_turns(resolve(study, environment), MOUNT) is not None
     user_file().write_bytes(user_file().read_bytes()[:-20])
-    assert known_turns(resolve(study, environment), MOUNT) == {}
+    assert known_turns(resolve(study, environment), MOUNT) is None
 
 
 def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment: Environment) -> None:
@@ -136,21 +136,18 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment
     calibrated(study, environment)
     (alone,) = known_ways(resolved, MOUNT)
     assert (alone.way, alone.noise) == (SEQUENTIAL_WAY, 0.03)
-    in_turns(study, environment, turns=USUAL, realtime=QUICK)
-    _, usual, realtime = known_ways(resolved, MOUNT)
-    assert [usual.way, realtime.way] == [TURNS, REALTIME]
+    in_turns(study, environment, USUAL)
+    _, usual = known_ways(resolved, MOUNT)
+    assert usual.way == TURNS
     rounds = rounds_of(8.0, Design.slice_s)
     assert usual.noise == USUAL.noise_with(rounds), "not the rounds that were calibrated"
-    for each in (usual, realtime):
-        found = forecast_of(study, each, 5)
-        widths = [width for width in (found.low, found.width, found.high) if width is not None]
-        assert len(widths) == 3
-        assert widths == sorted(widths)
-        assert found.width == resolution(each.noise, 5, comparisons=2)
-        assert forecast_of(study, each, 4).width is None, "too few for an interval"
+    forecast = forecast_of(study, usual, 5)
+    widths = [width for width in (forecast.low, forecast.width, forecast.high) if width is not None]
+    assert len(widths) == 3
+    assert widths == sorted(widths)
+    assert forecast.width == resolution(usual.noise, 5, comparisons=2)
+    assert forecast_of(study, usual, 4).width is None, "too few for an interval"
     assert forecast_of(study, replace(usual, high=None), 5).high is None
-    held = resolve(study_of(fixed={"host.scheduling": "realtime"}), environment)
-    assert [each.way for each in known_ways(held, MOUNT)] == [SEQUENTIAL_WAY, REALTIME]
     refused = resolve(study_of(load={"checkpoint": "cycle"}), environment)
     assert [each.way for each in known_ways(refused, MOUNT)] == [SEQUENTIAL_WAY]
 
@@ -163,8 +160,8 @@ def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
         "  forecast    one server after the other: about ±10 % (between ±5 and more) after 5 blocks"
     )
     assert "servers in turns: about ±2.1 % (between ±1.1 and 5.1 %) after 5 blocks; calibrated 2026-01-02" in lines[1]
-    few = forecast_lines([MethodForecast(REALTIME, 3, None, None, None, "calibrated")])
-    assert "host.scheduling=realtime: too few blocks for an interval after 3 blocks" in few[0]
+    few = forecast_lines([MethodForecast(TURNS, 3, None, None, None, "calibrated")])
+    assert "servers in turns: too few blocks for an interval after 3 blocks" in few[0]
 
 
 def test_a_plan_says_how_many_cuts_a_bound_takes_and_what_ends_the_run_before() -> None:

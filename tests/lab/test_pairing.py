@@ -20,7 +20,6 @@ from pgassay.lab.pairing import MEMORY_SHARE, factor_refusals, refusals, resolve
 from pgassay.lab.preflight import check
 from pgassay.lab.run import write_study
 from pgassay.load.pgbench.output import RESPONSES
-from pgassay.record.calibrations import REALTIME, TURNS
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.levels import Combination, Level
 from pgassay.study.model import Design, Study
@@ -37,7 +36,7 @@ def of(environment: Environment | None = None, **changes: Any) -> tuple[str, ...
 def test_a_study_of_checkpoints_by_wal_may() -> None:
     assert of() == ()
     assert of(load={"checkpoint": "none"}) == ()
-    assert of(fixed={"host.cores": "1"}) == of(fixed={"host.scheduling": "realtime"}) == ()
+    assert of(fixed={"host.cores": "1"}) == ()
 
 
 def baseline(name: str, level: str) -> dict[str, Any]:
@@ -244,20 +243,18 @@ def test_lengths_are_read() -> None:
 def test_equal_servers_of_a_calibration_may_take_turns() -> None:
     load = {"driver": "pgbench", "scale": "1", "checkpoint": "wal"}
     calibration = document_of({**load, "duration": "8s"}, 3, 2, (5, 30), "8min", 7)
-    for way, fixed in ((TURNS, {}), (REALTIME, {"host.scheduling": "realtime"})):
-        study = parse("x", turns_document(calibration, way), every_factor())
-        resolved = resolve(study, fake_site())
-        assert refusals(resolved) == ()
-        assert len({arm.snapshot_key for arm in resolved.arms}) == 1, "one snapshot for both"
-        assert {name: level.typed for name, level in study.fixed.items() if name.startswith("host.")} == fixed
-        assert (study.design.blocks_min, study.design.blocks_max, study.design.budget_s) == (10, 10, 240.0)
-    for budget, each_s in (("0.5", 0.25), ("90min", 2700.0), ("800h", 1440000.0)):
-        asked = turns_document(document_of({**load, "duration": "8s"}, 2, 2, (2, 2), budget, 7), TURNS)
+    study = parse("x", turns_document(calibration), every_factor())
+    resolved = resolve(study, fake_site())
+    assert refusals(resolved) == ()
+    assert len({arm.snapshot_key for arm in resolved.arms}) == 1, "one snapshot for both"
+    assert (study.design.blocks_min, study.design.blocks_max, study.design.budget_s) == (10, 10, 480.0)
+    for budget, each_s in (("0.5", 0.5), ("90min", 5400.0), ("800h", 2880000.0)):
+        asked = turns_document(document_of({**load, "duration": "8s"}, 2, 2, (2, 2), budget, 7))
         assert parse("x", asked, every_factor()).design.budget_s == each_s
     few = document_of({**load, "duration": "8s"}, 2, 2, (2, 2), "60s", 7)
-    assert parse("x", turns_document(few, TURNS), every_factor()).design.blocks_max == 2
+    assert parse("x", turns_document(few), every_factor()).design.blocks_max == 2
     counted = document_of({**load, "transactions": "100"}, 2, 2, (2, 2), "60s", 7)
-    assert refusals(resolve(parse("x", turns_document(counted, TURNS), every_factor()), fake_site())) != ()
+    assert refusals(resolve(parse("x", turns_document(counted), every_factor()), fake_site())) != ()
 
 
 def of_levels(name: str, *levels: str) -> Study:

@@ -138,60 +138,11 @@ def test_nonsense_is_refused(levels: Mapping[str, str]) -> None:
         FioOptions.from_levels(levels)
 
 
-def test_without_a_warm_up_the_layout_would_be_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgassay.load.fio.children.which", lambda name: f"/usr/bin/{name}")
+def test_without_a_warm_up_the_layout_would_be_measured() -> None:
     with pytest.raises(UsageError, match="warmup"):
         fio({}, fake_tools()).check()
     fio({"warmup": "1s"}, fake_tools()).check()
     assert fio({"file_size": "1GB"}, fake_tools()).estimated_bytes() > 1 << 30
-
-
-def test_sysbench_fileio_is_read_and_refuses_what_it_cannot_do(tmp_path: Path) -> None:
-    found = load.parse_fileio(sample("sysbench_fileio_rndrw.txt"))
-    assert (found.responses["read_iops"] or 0) > (found.responses["write_iops"] or 0) > 0
-    assert (found.responses["io_latency_p95_ms"] or 0) > 0
-    assert found.operations > 0
-    for levels in ({"pattern": "wal"}, {"pattern": "reread"}, {"depth": "4"}):
-        with pytest.raises(UsageError):
-            load.check_fileio(FioOptions.from_levels(levels))
-    arguments = load.fileio_command(
-        tmp_path / "file", FioOptions.from_levels({"pattern": "random:75%", "direct": "on"}), 3
-    )
-    assert {"--file-test-mode=rndrw", "--file-rw-ratio=3", "--file-extra-flags=direct"} <= set(arguments)
-    assert (tmp_path / "test_file.0").is_symlink()
-    with pytest.raises(LoadError):
-        load.parse_fileio("sysbench: nothing")
-
-
-def test_sysbench_makes_a_new_file_for_seqwr_and_overwrites_the_one_there_for_write(tmp_path: Path) -> None:
-    said = {}
-    for pattern in ("seqwr", "write", "read"):
-        (tmp_path / pattern).mkdir()
-        said[pattern] = load.fileio_command(
-            tmp_path / pattern / "file", FioOptions.from_levels({"pattern": pattern}), 3
-        )
-    assert "--file-test-mode=seqwr" in said["seqwr"]
-    assert not (tmp_path / "seqwr/test_file.0").is_symlink(), "it would remove the link and leave two files"
-    assert "--file-test-mode=seqrewr" in said["write"]
-    assert (tmp_path / "write/test_file.0").is_symlink()
-    assert "--file-test-mode=seqrd" in said["read"]
-    assert all("--histogram=on" in words for words in said.values())
-
-
-def test_stalls_of_sysbench_are_counted_from_its_histogram() -> None:
-    text = sample("sysbench_fileio_seqwr.txt")
-    found = load.parse_fileio(text).responses
-    longest, p95, p99 = (found[f"io_latency_{name}_ms"] for name in ("max", "p95", "p99"))
-    assert longest is not None
-    assert p95 is not None
-    assert p99 is not None
-    assert p95 <= p99 * 1.02 <= longest * 1.04
-    assert found["stalls_100ms"] == found["stalls_1s"] == 0.0
-    line = next(line for line in text.splitlines() if " |" in line and line.strip()[0].isdigit())
-    planted = "\n".join(f"{each:12.3f} |*     {count}" for each, count in ((99.327, 8), (155.0, 4), (1304.2, 2)))
-    found = load.parse_fileio(text.replace(line, f"{line}\n{planted}", 1)).responses
-    assert (found["stalls_100ms"], found["stalls_1s"]) == (6.0, 2.0)
-    assert load.parse_fileio(sample("sysbench_fileio_rndrw.txt")).responses["stalls_1s"] is None, "it has no histogram"
 
 
 def test_fio_has_the_memory_of_the_server_whose_place_it_takes(tmp_path: Path) -> None:
@@ -200,12 +151,12 @@ def test_fio_has_the_memory_of_the_server_whose_place_it_takes(tmp_path: Path) -
 
     installation = FakeInstallation(answers={"SHOW data_directory": directory})
     installation.initialize(tmp_path / "data", {})
-    limited = Placement(cpus=(0,), groups=(tmp_path / "group",), nodes=(1,))
+    limited = Placement(cpus=(0,), groups=(tmp_path / "group",))
     server = installation.start(tmp_path / "data", {}, tmp_path, limited)
     runner = FakeRunner({"fio": lambda arguments, given: (0, "", "")})
     fio({"warmup": "1s", "duration": "1s"}, fake_tools(runner)).run(server, tmp_path / "out", 1)
     assert ["--name=layout" in call for call in runner.calls] == [True, False]
-    assert runner.placements == [Placement(groups=(tmp_path / "group",), nodes=(1,))] * 2, "load.cores has its CPUs"
+    assert runner.placements == [Placement(groups=(tmp_path / "group",))] * 2, "load.cores has its CPUs"
 
 
 def test_a_file_that_the_run_makes_is_not_laid_out_before(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.interfaces.server import Server
-from pgassay.load.fio import FILE, FILEIO_NAME, FioLoad, FioOptions
+from pgassay.load.fio import FILE, FioLoad, FioOptions
 from pgassay.testing import real
 from tests.load.loads import fio, real_tools
 
@@ -52,29 +52,15 @@ def test_an_engine_that_cannot_go_is_an_outcome_in_fios_own_words(server: Server
     assert "nosuchengine" in found.problems["refused"]
 
 
-@pytest.mark.parametrize("tool", ["fio", "sysbench"])
-def test_seqwr_makes_its_file_in_each_run_and_leaves_one(server: Server, tool: str, tmp_path: Path) -> None:
-    if shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
+def test_seqwr_makes_its_file_in_each_run_and_leaves_one(server: Server, tmp_path: Path) -> None:
     directory = Path(str(server.query("SHOW data_directory")[0][0]))
     # Of 1 MB: it writes the file once before the first fsync, whose time is the drive's.
-    load = fio({**SMALL, "pattern": "seqwr", "direct": "off", "tool": tool, "io_size": "1MB"})
+    load = fio({**SMALL, "pattern": "seqwr", "direct": "off", "io_size": "1MB"})
     for turn in ("warm-up", "window"):
         found = load.run(server, tmp_path / turn, 1)
         assert not found.problems
         assert (found.responses["write_iops"] or 0.0) > 0.0
         assert found.responses["read_iops"] is None
         assert found.responses["stalls_1s"] is not None
-        files = [each for each in (directory / FILE, directory / FILEIO_NAME) if each.exists()]
-        assert [each.stat().st_size for each in files] == [16 << 20]
+        assert (directory / FILE).stat().st_size == 16 << 20
         assert not (tmp_path / turn / "layout.out").exists()
-
-
-@pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
-def test_sysbench_fileio_works_on_the_same_file(server: Server, tmp_path: Path) -> None:
-    options = {**SMALL, "tool": "sysbench", "pattern": "random:50%", "direct": "off", "io_size": "256kB"}
-    found = fio(options).run(server, tmp_path / "out", 1)
-    assert not found.problems
-    assert (found.responses["iops"] or 0.0) > 0.0
-    # of 256 kB, since sysbench says 0.00 ms of 16 kB that are in memory
-    assert (found.responses["io_latency_p95_ms"] or 0.0) > 0.0

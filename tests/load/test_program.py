@@ -1,19 +1,15 @@
 """The load's own CPUs: lists that stand for themselves, CPUs that are not there, the rest after the server's."""
 
-import errno
 import os
-from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from pgassay.errors import UsageError
-from pgassay.interfaces.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes
+from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.server import Server
 from pgassay.load import options, program
-from pgassay.testing import real
 
 
 def server(pid: int) -> Server:
@@ -28,14 +24,14 @@ def _eight(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("typed", "canonical"),
-    [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5"), ("node:1,0", "node:0-1")],
+    [("all", "all"), ("rest", "rest"), ("2-3,0", "cpu:0,2,3"), ("5", "cpu:5")],
 )
 def test_a_level_stands_for_itself(typed: str, canonical: str) -> None:
     assert options.CORES.parse("load.cores", typed) == canonical
     assert options.CORES.parse("load.cores", canonical) == canonical
 
 
-@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:", "node:x", "3-1"])
+@pytest.mark.parametrize("typed", ["", "two", "1-", "-1", "1,,2", "0x1", "node:0", "3-1"])
 def test_nonsense_is_refused(typed: str) -> None:
     with pytest.raises(UsageError):
         options.CORES.parse("load.cores", typed)
@@ -48,80 +44,11 @@ def test_more_cores_than_there_are_is_refused_before_anything_runs() -> None:
         program.check("cpu:7,8,9")
 
 
-@pytest.fixture
-def _two_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose node 1 has CPUs and memory, node 2 CPUs alone, and node 3 memory alone; any binding succeeds."""
-    for name, text in {
-        "online": "1-3", "has_memory": "1,3", "node1/cpulist": "6-9", "node2/cpulist": "2-3", "node3/cpulist": "",
-    }.items():  # fmt: skip
-        path = tmp_path / "sys/devices/system/node" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"{text}\n")
-    for each in (node_cpus, memory_nodes, nodes):
-        monkeypatch.setattr(program, each.__name__, partial(each, root=tmp_path))
-    monkeypatch.setattr(program, "try_binding", lambda nodes: None)
-
-
-@pytest.mark.usefixtures("_eight", "_two_nodes")
-def test_a_node_stands_for_its_cpus_that_may_be_used_and_for_its_memory() -> None:
-    program.check("node:1")
-    assert program.place("node:1", server(1)) == Placement(cpus=(6, 7), nodes=(1,))
-    assert program.place("node:2", server(1)) == Placement(cpus=(2, 3)), "a node without memory has none to bind to"
-    assert program.place("node:1-2", server(1)) == Placement(cpus=(2, 3, 6, 7), nodes=(1,))
-    assert program.place("cpu:6,7", server(1)) == Placement(cpus=(6, 7)), "CPUs bind no memory"
-    for absent in ("node:0-1", "node:3"):
-        with pytest.raises(UsageError, match="no such NUMA node"):
-            program.check(absent)
-
-
-@pytest.mark.usefixtures("_eight", "_two_nodes")
-def test_a_container_that_lets_no_memory_be_bound_refuses_nodes_and_takes_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(nodes: tuple[int, ...]) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")
-
-    monkeypatch.setattr(program, "try_binding", refuse)
-    with pytest.raises(UsageError, match="refused here: operation not permitted") as refused:
-        program.check("node:1")
-    assert "a list of CPUs binds no memory" in (refused.value.hint or "")
-    program.check("cpu:6,7")
-    program.check("node:2")
-
-
-@pytest.mark.usefixtures("_eight", "_two_nodes")
-@pytest.mark.parametrize(("of_server", "found"), [((), (1,)), ((3,), (3,))])
-def test_a_stand_in_has_its_servers_memory_where_that_is_bound(
-    of_server: tuple[int, ...], found: tuple[int, ...]
-) -> None:
-    idle = cast("Server", SimpleNamespace(postmaster_pid=1, placement=Placement(nodes=of_server)))
-    assert program.stand_in("node:1", idle).nodes == found
-
-
-def test_what_runs_on_a_node_takes_its_memory_from_it(tmp_path: Path) -> None:
-    """By the kernel's own account of a real program."""
-    if 0 not in memory_nodes():
-        pytest.skip("no NUMA nodes")
-    try:
-        program.check("node:0")
-    except UsageError as refused:
-        pytest.skip(refused.message)
-    out = tmp_path / "maps"
-    for cores, policy in (("node:0", "bind:0"), ("all", "default")):
-        running = real.runner().start(
-            ["cat", "/proc/self/numa_maps"],
-            stdout=out.with_suffix(f".{policy[:4]}"),
-            stderr=tmp_path / "errors",
-            placement=program.place(cores, server(os.getpid())),
-        )
-        done = running.wait(10.0)
-        assert done.status == 0, done.stderr
-        assert {line.split()[1] for line in done.stdout.splitlines()} == {policy}
-
-
 @pytest.mark.usefixtures("_eight")
 def test_the_rest_is_what_the_server_may_not_use() -> None:
     assert program.place("rest", server(1)).cpus == (2, 3, 4, 5, 6, 7)
     assert program.problem("rest", server(1)) == {}
-    assert program.place("cpu:3", server(1)).cpus == (3,)
+    assert program.place("cpu:3,1", server(1)) == Placement(cpus=(1, 3))
     assert program.place("all", server(1)) == ANYWHERE
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.host.groups import Hierarchy, forgets_cpus, group_of, memory_hierarchy
+from pgassay.host.groups import Hierarchy, group_of, memory_hierarchy
 from pgassay.interfaces import places
 
 FORGED = "/tmp/m\x0cx\u00a0/tmp/evil\u00a0cgroup\u00a0memory,cpuset,blkio\u00a00\u00a00".encode()
@@ -22,7 +22,6 @@ def test_a_name_forges_no_group_and_ends_nothing(tmp_path: Path, name: bytes) ->
     (tmp_path / "proc/mounts").write_bytes(b"none " + mounted + b" fuse rw 0 0\ncg /sys/fs/cgroup cgroup2 rw 0 0\n")
     (tmp_path / "proc/7/cgroup").write_bytes(b"0::/user/" + name.rpartition(b"/")[2] + b"/pgassay-1-ab\n")
     assert memory_hierarchy(tmp_path) == Hierarchy(2, top)
-    assert not forgets_cpus(tmp_path)
     assert group_of(7, Hierarchy(2, top), tmp_path) is not None
 
 

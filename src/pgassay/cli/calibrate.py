@@ -1,6 +1,6 @@
 """`pgassay calibrate`: one treatment again and again, to learn this machine's noise and what it can resolve when.
 
-First one server after the other, then equal servers that take turns, as usual and in real time where that is allowed.
+First one server after the other, then equal servers that take turns.
 
 What it finds is kept in a run directory, and in a small file of the user's that `pgassay run` looks into for its plan.
 Cut short, it goes on with `pgassay resume`.
@@ -114,7 +114,7 @@ def _conduct(path: Path, options: "BenchOptions", opened: "Opened | None", *, as
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import CalibrationBench, conduct, discard_clusters
     from pgassay.lab.machine import setting_of
-    from pgassay.record.calibrations import WAYS
+    from pgassay.record.calibrations import TURNS
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
@@ -128,7 +128,7 @@ def _conduct(path: Path, options: "BenchOptions", opened: "Opened | None", *, as
                 with watcher_for(resolved.study, sys.stderr, quiet=as_json) as watcher:
                     conduct(resolved, run, watcher)
                 setting = setting_of(resolved.arms[0], prepared.checked.mount)
-                _keep(replace(CalibrationFindings(Run.open(path)).calibration(setting), pending=WAYS), path)
+                _keep(replace(CalibrationFindings(Run.open(path)).calibration(setting), pending=(TURNS,)), path)
         take_turns(path, options, quiet=as_json)
     except KeyboardInterrupt:
         if path.exists():
@@ -152,7 +152,7 @@ def _keep(found: "Calibration", path: Path) -> None:
 
 
 def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> None:
-    """Measure every way of taking turns that is pending, each kept as soon as it is known."""
+    """Measure equal servers in turns where that is pending."""
     from pgassay.cli.progress import watcher_for
     from pgassay.lab.calibration import play_turns
     from pgassay.record import calibrations
@@ -161,16 +161,15 @@ def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> None:
     from pgassay.report.calibration import CalibrationFindings
 
     kept = calibrations.read_beside_run(RealDisk(), path)
-    refused = dict(kept.refused) if kept is not None else {}
-    while kept is not None and kept.pending:
-        way, *rest = kept.pending
-        try:
-            play_turns(Run.open(path), way, options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
-        except PgassayError as error:
-            refused[way] = error.message
-        found = CalibrationFindings(Run.open(path)).calibration(kept.setting)
-        kept = replace(found, refused=refused, pending=tuple(rest))
-        _keep(kept, path)
+    if kept is None or calibrations.TURNS not in kept.pending:
+        return
+    refused = {}
+    try:
+        play_turns(Run.open(path), options, lambda study: watcher_for(study, sys.stderr, quiet=quiet))
+    except PgassayError as error:
+        refused[calibrations.TURNS] = error.message
+    found = CalibrationFindings(Run.open(path)).calibration(kept.setting)
+    _keep(replace(found, refused=refused, pending=()), path)
 
 
 def _show(path: Path, *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from pgassay.host.storage import UNKNOWN
 from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
-from pgassay.record.calibrations import REALTIME, TURNS
+from pgassay.record.calibrations import TURNS
 from pgassay.report import formatting, likeness
 from pgassay.study.document import COUNT_LEVELS, counts_along
 
@@ -166,7 +166,6 @@ def lengths(plan: Plan) -> str:
 _WAYS: Mapping[str, str] = {
     SEQUENTIAL_WAY: "one server after the other",
     TURNS: "servers in turns",
-    REALTIME: "servers in turns with host.scheduling=realtime",
 }
 
 

@@ -1,12 +1,11 @@
 """Runs between fork and exec of every program that we start:
-`_launch.py PPID SIGNAL IDS CPUS GROUPS POLICY NODES RIGHTS …`.
+`_launch.py PPID SIGNAL IDS CPUS GROUPS RIGHTS …`.
 
-It joins the control groups, keeps to the CPUs and the memory of the NUMA nodes and takes the scheduling policy that it
-is given (all that the program starts inherits these), becomes the asked account, asks the kernel for a signal when its
-parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the change of account, which clears it), and becomes the
-program. A little program of its own rather than `preexec_fn`, which is unsafe with threads. Imports nothing of pgassay;
-`IDS` is `UID:GID:GROUP,…`, `POLICY` is `rr` for SCHED_RR at its lowest priority, `RIGHTS` is `kept` for a program that
-keeps ours, the program follows it, and `-` stands for nothing. No other program gains a right by what it executes
+It joins the control groups and keeps to the CPUs that it is given (all that the program starts inherits these), becomes
+the asked account, asks the kernel for a signal when its parent dies (prctl(2), PR_SET_PDEATHSIG: must come after the
+change of account, which clears it), and becomes the program. A little program of its own rather than `preexec_fn`,
+which is unsafe with threads. Imports nothing of pgassay; `IDS` is `UID:GID:GROUP,…`, `RIGHTS` is `kept` for a program
+that keeps ours, the program follows it, and `-` stands for nothing. No other program gains a right by what it executes
 (prctl(2), PR_SET_NO_NEW_PRIVS), and one of another account has no capability left. SIGINT ends it as it would end the
 program: Python has an answer of its own, and may lose it here.
 """
@@ -21,20 +20,23 @@ CAPABILITIES_MAX = 64
 CAPABILITY_VERSION_3 = 0x20080522
 PRIVATE_UMASK = 0o077
 NOT_RUN = 127
-_MEMORY_POLICY = f"{__file__.rpartition('/host/')[0]}/interfaces/memory_policy.py"
-"""Run by its path: nothing of pgassay is imported here."""
 
 
 def main(arguments: list[str]) -> int:
     """Become the program; returns only when that fails."""
-    parent, death_signal, ids, cpus, groups, policy, nodes, rights, *command = arguments
+    parent, death_signal, ids, cpus, groups, rights, *command = arguments
     # A shell that put us into the background let SIGINT and SIGQUIT be ignored, and a server that does not have its own
     # answers yet would outlive us. The runner holds SIGINT back while Python starts here.
     for number in {signal.SIGINT, int(death_signal)} - {0}:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     try:
-        _place(cpus, groups, policy, nodes)
+        for group in groups.split(":") if groups != "-" else ():
+            descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)
+            os.write(descriptor, str(os.getpid()).encode())
+            os.close(descriptor)
+        if cpus != "-":
+            os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
         opened = None
         if ids != "-":
             opened = os.open(command[0], os.O_RDONLY | os.O_CLOEXEC)
@@ -58,21 +60,6 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(f"{command[0]}: could not be run: {error.strerror}", file=sys.stderr)
     return NOT_RUN
-
-
-def _place(cpus: str, groups: str, policy: str, nodes: str) -> None:
-    for group in groups.split(":") if groups != "-" else ():
-        descriptor = os.open(f"{group}/cgroup.procs", os.O_WRONLY)
-        os.write(descriptor, str(os.getpid()).encode())
-        os.close(descriptor)
-    if cpus != "-":
-        os.sched_setaffinity(0, {int(cpu) for cpu in cpus.split(",")})
-    if nodes != "-":
-        import runpy  # not for programs that may take memory anywhere: it takes milliseconds
-
-        runpy.run_path(_MEMORY_POLICY)["bind_memory"](tuple(map(int, nodes.split(","))))
-    if policy == "rr":
-        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
 
 
 def _become(uid: str, gid: str, groups: str) -> None:

@@ -78,7 +78,6 @@ class LocalHost:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._held: list[int] = []
 
     def write(self, path: Path, value: str, back: str | None = None) -> None:
         """Write a kernel value; raises `HostError` when the kernel refuses, `BenchError` while another lab has them."""
@@ -99,19 +98,8 @@ class LocalHost:
         except OSError as error:
             raise host_refused(path, "a control group", error) from error
 
-    def hold(self, path: Path, data: bytes) -> None:
-        """Write and keep the file open: not in the ledger, since the kernel closes what a dead process held."""
-        self._open()
-        try:
-            self._held.append(os.open(path, os.O_WRONLY | os.O_CLOEXEC))
-            os.write(self._held[-1], data)
-        except OSError as error:
-            raise host_refused(path, data.hex(), error) from error
-
     def give_back(self) -> None:
         """Undo, the latest change first; raises `HostError` for what could not be undone, which stays owed."""
-        while self._held:
-            os.close(self._held.pop())
         if self._ledger.held:  # else what is owed is another lab's
             self._settle()
 

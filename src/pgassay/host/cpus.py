@@ -1,4 +1,4 @@
-"""Which CPUs a server may use: a list as taskset(1) takes it, NUMA nodes, or a number chosen by the machine's topology.
+"""Which CPUs a server may use: a list as taskset(1) takes it, or a number chosen by the machine's topology.
 
 Of a number, siblings of simultaneous multithreading are used last (`4`, `4:apart`: each CPU on a core of its own while
 there are cores left) or first (`4:together`: both siblings of a core, then the next). See the kernel's "CPU topology".
@@ -9,39 +9,32 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pgassay.interfaces.hosting import node_cpus, parse_list, show_list
+from pgassay.interfaces.hosting import parse_list, show_list
 
 ALL = "all"
 APART = "apart"
 TOGETHER = "together"
-NODE = "node:"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """A parsed level: a list of CPUs, of NUMA nodes, or a number with how siblings are used; none for all of them."""
+    """A parsed level: a list of CPUs, or a number with how siblings are used; none for all of them."""
 
     cpus: tuple[int, ...] = ()
     count: int = 0
     together: bool = False
-    nodes: tuple[int, ...] = ()
 
     def __str__(self) -> str:
-        if self.nodes:
-            return f"{NODE}{show_list(self.nodes)}"
         if self.cpus:
             return f"cpu:{show_list(self.cpus)}"
         return f"{self.count}:{TOGETHER if self.together else APART}" if self.count else ALL
 
 
 def parse_selection(text: str) -> Selection | None:
-    """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`, `node:0`; None for anything else."""
+    """`all`, `4`, `4:together`, `0-3,6`, `cpu:2`; None for anything else."""
     stripped = text.strip()
     if stripped == ALL:
         return Selection()
-    if stripped.startswith(NODE):
-        nodes = parse_list(stripped.removeprefix(NODE))
-        return Selection(nodes=nodes) if nodes else None
     number, _, how = stripped.partition(":")
     if number.isdecimal() and int(number) > 0 and how in ("", APART, TOGETHER):
         return Selection(count=int(number), together=how == TOGETHER)
@@ -76,14 +69,6 @@ def choose(selection: Selection, by_core: Sequence[Sequence[int]]) -> tuple[int,
         depth = max(map(len, by_core), default=0)
         order = [core[turn] for turn in range(depth) for core in by_core if turn < len(core)]
     return tuple(sorted(order[: selection.count or None]))
-
-
-def meant(selection: Selection, root: Path = Path("/")) -> tuple[int, ...]:
-    """The CPUs that a selection means here, of those that we may use or as a list names them."""
-    there = usable()
-    if selection.nodes:
-        return tuple(sorted(there & {cpu for node in selection.nodes for cpu in node_cpus(node, root)}))
-    return choose(selection, cores(there, root))
 
 
 def usable() -> frozenset[int]:

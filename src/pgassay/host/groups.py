@@ -45,14 +45,6 @@ def counts_huge_pages(root: Path = Path("/")) -> bool:
     return any(kind == "cgroup2" and "memory_hugetlb_accounting" in options for _, kind, options in _mounts(root))
 
 
-def forgets_cpus(root: Path = Path("/")) -> bool:
-    """Are there groups of version 1's cpuset? They lose a CPU that goes offline, and do not get it back with it."""
-    tops = [
-        root / where.lstrip("/") for where, kind, options in _mounts(root) if kind == "cgroup" and "cpuset" in options
-    ]
-    return any(each.is_dir() for top in tops for each in top.glob("*"))
-
-
 def _mounts(root: Path) -> list[tuple[str, str, tuple[str, ...]]]:
     try:
         return parse_mounts((root / "proc/mounts").read_text(encoding="utf-8", errors="surrogateescape"))

@@ -333,10 +333,8 @@ class LocalRunner:
         launcher = [sys.executable, "-I", "-S", str(Path(_launch.__file__).resolve())]
         cpus = ",".join(map(str, placement.cpus)) or "-"
         groups = ":".join(map(str, placement.groups)) or "-"
-        nodes = ",".join(map(str, placement.nodes)) or "-"
-        policy = "rr" if placement.realtime else "-"
         rights = "kept" if privileged else "-"
-        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, policy, nodes, rights]
+        how = [str(os.getpid()), str(int(death_signal)), ids, cpus, groups, rights]
         return [*launcher, *how, *placement.under, str(Path(program or command[0]).absolute()), *command[1:]]
 
     def _directory(self, directory: Path | None, privileged: str) -> Path | None:

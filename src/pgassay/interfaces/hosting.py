@@ -3,8 +3,7 @@
 Every change of the machine is journalled before it is made, so that it is given back on every way out: at the end of
 the trial, and after SIGKILL by the next lab or by `pgassay doctor --repair`.
 
-CPUs and NUMA nodes are in the kernel's list format (sysfs, "NUMA Memory"; cpuset(7)): servers and the programs of loads
-are placed by the same words.
+CPUs are in the kernel's list format (cpuset(7)): servers and the programs of loads are placed by the same words.
 """
 
 import re
@@ -18,15 +17,11 @@ from typing import Protocol
 class Placement:
     """Where a program runs: the CPUs that it may use (empty: all of them) and the control groups that it joins.
 
-    `realtime`: before every other program that wants the same CPU (SCHED_RR, sched(7)). `nodes`: the NUMA nodes from
-    which all of its memory comes (empty: wherever the kernel finds some). `under`: the words before its own command, of
-    an instrument that runs it.
+    `under`: the words before its own command, of an instrument that runs it.
     """
 
     cpus: tuple[int, ...] = ()
     groups: tuple[Path, ...] = ()
-    realtime: bool = False
-    nodes: tuple[int, ...] = ()
     under: tuple[str, ...] = ()
 
 
@@ -44,12 +39,6 @@ class HostChanges(Protocol):
 
     def make_group(self, path: Path) -> None:
         """Make a control group of ours; whatever still runs in it is ended when it is given back; `HostError`."""
-
-    def hold(self, path: Path, data: bytes) -> None:
-        """Write into a file of the kernel's that asks for something while it is open; closed when given back.
-
-        The kernel closes it, too, however this process ends. Raises `HostError`.
-        """
 
     def give_back(self) -> None:
         """Undo everything that was changed since the last time; harmless when nothing was."""
@@ -71,10 +60,6 @@ class Hosting:
     """PostgreSQL's major version."""
     cpus: tuple[int, ...] = ()
     groups: list[Path] = field(default_factory=list)
-    realtime: bool = False
-    """The server's processes go before those of other programs."""
-    nodes: tuple[int, ...] = ()
-    """The NUMA nodes from which the server's memory comes; empty for all."""
     huge_page_bytes: int = 0
     """Bytes that the server will have in huge pages, which no memory limit counts."""
     cold: bool = False
@@ -87,11 +72,7 @@ class Hosting:
 
     @property
     def placement(self) -> Placement:
-        """CPUs, control groups and NUMA nodes that the server gets, and whether it goes before other programs."""
-        return Placement(self.cpus, tuple(self.groups), self.realtime, self.nodes)
-
-
-_NODES = "sys/devices/system/node"
+        return Placement(self.cpus, tuple(self.groups))
 
 
 def parse_list(text: str) -> tuple[int, ...]:
@@ -117,24 +98,3 @@ def show_list(cpus: Collection[int]) -> str:
         else:
             spans.append([cpu, cpu])
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
-
-
-def nodes(root: Path = Path("/")) -> frozenset[int]:
-    """The NUMA nodes that are there; none on a kernel that knows no nodes."""
-    return _listed(root / _NODES / "online")
-
-
-def memory_nodes(root: Path = Path("/")) -> frozenset[int]:
-    return _listed(root / _NODES / "has_memory")
-
-
-def node_cpus(node: int, root: Path = Path("/")) -> frozenset[int]:
-    """The CPUs of a NUMA node; none for a node that is not there."""
-    return _listed(root / _NODES / f"node{node}/cpulist")
-
-
-def _listed(path: Path) -> frozenset[int]:
-    try:
-        return frozenset(parse_list(path.read_text(encoding="ascii")))
-    except OSError:
-        return frozenset()

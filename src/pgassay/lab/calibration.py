@@ -19,14 +19,13 @@ from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
 from pgassay.lab.environment import Environment
-from pgassay.lab.machine import SCHEDULING
 from pgassay.lab.preparation import prepare
 from pgassay.lab.run import Watching, WrittenStudy, committed, journalled, run_at, write_study
 from pgassay.lab.runner import Done, Watcher, journal_preparation, keep_trials, trial_seed
 from pgassay.lab.trial import Cluster, Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.lab.workbench import BenchOptions, Workbench
-from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, REALTIME, STUDY, WAYS
+from pgassay.record.calibrations import AFTER_RESTART, CLUSTER, STUDY, TURNS
 from pgassay.record.directory import RunDirectory
 from pgassay.record.journal import Decision, Step, inputs_sha256
 from pgassay.record.reading import Run
@@ -108,7 +107,7 @@ def document_of(
 
 
 SEQUENTIAL_SHARE = 0.5
-"""Of a calibration's time, what one server after the other gets; the rest is for the ways of taking turns, alike."""
+"""Of a calibration's time, what one server after the other gets; the rest is for servers in turns."""
 TURNS_BLOCKS = 10
 """Blocks of equal servers in turns, at most."""
 TWINS = "server.cluster_name"
@@ -116,9 +115,9 @@ TWINS = "server.cluster_name"
 TURNS_STUDY = "calibration-turns"
 
 
-def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
+def turns_document(calibration: Mapping[str, Any]) -> dict[str, Any]:
     design = calibration["design"]
-    budget_s = seconds("[design]", design["budget"]) * (1.0 - SEQUENTIAL_SHARE) / SEQUENTIAL_SHARE / len(WAYS)
+    budget_s = seconds("[design]", design["budget"]) * (1.0 - SEQUENTIAL_SHARE) / SEQUENTIAL_SHARE
     blocks = min(TURNS_BLOCKS, design["blocks"]["max"])
     return {
         "study": {
@@ -128,7 +127,6 @@ def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
             "question": "How much do two equal servers differ when they take turns?",
         },
         "factors": {TWINS: ["a", "b"]},
-        "fixed": {SCHEDULING: "realtime"} if way == REALTIME else {},
         "load": dict(calibration["load"]),
         "responses": {"primary": "tps"},
         "design": {
@@ -140,16 +138,16 @@ def turns_document(calibration: Mapping[str, Any], way: str) -> dict[str, Any]:
     }
 
 
-def play_turns(calibration: Run, way: str, options: BenchOptions, watch: Watching) -> None:
-    """Run one way of taking turns into its folder of a calibration's run; one that was cut short goes on.
+def play_turns(calibration: Run, options: BenchOptions, watch: Watching) -> None:
+    """Run equal servers in turns into the folder of a calibration's run; what was cut short goes on.
 
-    Raises `PgassayError` where this load cannot be played so here, or the bench fails; then the way stays unknown.
+    Raises `PgassayError` where this load cannot be played so here, or the bench fails.
     """
 
     def write() -> WrittenStudy:
-        return write_study(TURNS_STUDY, turns_document(calibration.study, way))
+        return write_study(TURNS_STUDY, turns_document(calibration.study))
 
-    run_at(calibration.path / way, write, options, watch, calibration.header.command)
+    run_at(calibration.path / TURNS, write, options, watch, calibration.header.command)
 
 
 @dataclass

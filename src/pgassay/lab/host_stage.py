@@ -131,7 +131,8 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
     servers = [arm.study.levels_of(arm.arm).get(CORES) for arm in asking]
     if not asking or any(
         level is not None
-        and bool(cpus.usable() - set(cpus.meant(cpus.parse_selection(level.canonical) or cpus.Selection())))
+        and cpus.usable()
+        - set(cpus.choose(cpus.parse_selection(level.canonical) or cpus.Selection(), cpus.cores(cpus.usable())))
         for level in servers
     ):
         return

@@ -25,7 +25,7 @@ from pgassay.lab.alternation import CONNECTION_S
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.load import drivers
 from pgassay.record import calibrations, known
-from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, NoiseRecord, Setting, TurnsRecord
+from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, Setting, TurnsRecord
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
@@ -177,7 +177,6 @@ def _preparing_s(arm: ResolvedArm) -> float:
     return PREPARATION_S + PREPARATION_S_PER_GB * arm.kept_bytes / _GB
 
 
-SCHEDULING = "host.scheduling"
 TPS = "tps"
 """The response whose noise in turns a calibration measures."""
 
@@ -229,23 +228,15 @@ def _source(calibration: Calibration, differences: Sequence[str]) -> str:
     return f"calibrated {calibration.measured_utc[:10]}, {load}"
 
 
-def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, Calibrated[TurnsRecord]]:
-    """What equal servers came to, by way of taking turns; ways that were measured for all arms, and only `tps` was."""
+def known_turns(resolved: ResolvedStudy, mount: Mount) -> Calibrated[TurnsRecord] | None:
+    """What equal servers in turns came to; None unless it was measured for all arms, and only `tps` was."""
     if resolved.study.primary != TPS:
-        return {}
+        return None
     nearest = list(_nearest(resolved, mount))
-    found: dict[str, Calibrated[TurnsRecord]] = {}
-    for way in WAYS:
-        measured = ((each, differ) for each, differ in nearest if each and way in each.turns)
-        mine = [Calibrated(each.turns[way], _source(each, differ)) for each, differ in measured]
-        if mine and len(mine) == len(nearest):
-            found[way] = max(mine, key=lambda each: each.found.noise)
-    return found
-
-
-def way_of_turns(study: Study) -> str:
-    scheduling = study.fixed.get(SCHEDULING)
-    return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
+    mine = [
+        Calibrated(each.turns[TURNS], _source(each, differ)) for each, differ in nearest if each and TURNS in each.turns
+    ]
+    return max(mine, key=lambda each: each.found.noise) if mine and len(mine) == len(nearest) else None
 
 
 def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:

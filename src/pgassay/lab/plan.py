@@ -13,14 +13,12 @@ from pgassay.host.accounts import describe as describe_account
 from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.machine import (
-    SCHEDULING,
     forecast,
     known_noise,
     known_pace,
     known_trial_s,
     known_turns,
     length_known,
-    way_of_turns,
     window_s,
 )
 from pgassay.lab.pairing import refusals
@@ -28,6 +26,7 @@ from pgassay.lab.places import STAND_IN
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
+from pgassay.record.calibrations import TURNS
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
 
@@ -161,7 +160,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount = resolved.study, checked.mount
     ways = known_ways(resolved, mount, prepared.pairing)
-    own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
+    own_way = TURNS if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
     timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
@@ -260,13 +259,11 @@ def known_ways(resolved: ResolvedStudy, mount: Mount, no_turns: str = "") -> tup
         found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
-    rounds = rounds_of(window_s(study), study.design.slice_s)
-    for way, each in known_turns(resolved, mount).items():
-        if SCHEDULING not in study.fixed or way == way_of_turns(study):
-            turns = each.found
-            expected = turns.noise_with(rounds)
-            low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
-            found.append(MethodNoise(way, expected, low, high, each.source))
+    if (known := known_turns(resolved, mount)) is not None:
+        turns = known.found
+        expected = turns.noise_with(rounds_of(window_s(study), study.design.slice_s))
+        low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
+        found.append(MethodNoise(TURNS, expected, low, high, known.source))
     return tuple(found)
 
 

@@ -10,9 +10,8 @@ a page of 8 kB, so 75 million make 15.5 GB as published. One COPY fills it: FREE
 made or emptied the table, so several sessions cannot share it. Making rows costs a fifth of what loading them costs,
 and happens at the same time.
 
-Each phase has a connection of its own, by our player, which reads its clock around each statement, or by a pgbench as
-published (`--no-vacuum --transactions 100 --report-per-command --file …`). pgbench reads it lazily, so that some probes
-seem to take no time: its log is kept, and such probes are counted.
+Each phase has a connection of its own, by our player, which reads its clock around each statement. The published one
+was a pgbench (`--transactions 100 --report-per-command`), which reads it lazily: some probes seem to take no time.
 
 Where heap and index are is their share in the page cache (cachestat(2), else mincore(2)) and in shared_buffers: that
 both hold the same pages, the double caching, is seen and not inferred. Looking reads no page of the files; the question
@@ -34,25 +33,20 @@ from pathlib import Path
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import LoadError, QueryError
 from pgassay.interfaces.factor import Stage
-from pgassay.interfaces.kinds import Kind, choice, optional, seconds, whole
+from pgassay.interfaces.kinds import Kind, optional, seconds, whole
 from pgassay.interfaces.load import BaseLoad, Driver, LoadResult
 from pgassay.interfaces.options import answer_to, option
-from pgassay.interfaces.places import Endpoint
-from pgassay.interfaces.running import Completed
 from pgassay.interfaces.server import Server
 from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
 from pgassay.load.options import OTHER_LOAD, PlacedOptions, kind
-from pgassay.load.pgbench.options import connection, missing_program
 from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_number, parse_memory
 from pgassay.study.work import QUERY
 
-PLAYER, PUBLISHED, EACH = "player", "published", "each"
-"""Our own player's clock; pgbench's means; pgbench's log, as runs before the player had it."""
 COPIES = 20
 """Of the key, in each row's array."""
 ROWS_PER_PAGE = 37
@@ -121,11 +115,6 @@ class CacheprobeOptions(PlacedOptions):
         size=ModelSize(ROWS_MIN, least_bytes=BYTES_MIN, data="thousand rows"),
     )
     probes: int = option(whole(), default=100, summary="cacheprobe: index probes before and after the scan")
-    method: str = option(
-        choice(PLAYER, PUBLISHED, EACH),
-        default=PLAYER,
-        summary="cacheprobe: the probes' clock: our player's, pgbench's means as published, or each line of its log",
-    )
     duration_s: int | None = option(
         optional(seconds()), name="duration", default=None, unit="s", summary="length of the measured window"
     )
@@ -153,7 +142,6 @@ PROBE = "select random from random where random=(select random()::real);"
 SCAN = "select count(data) from random;"
 SCRIPTS: Mapping[str, str] = {"idx": PROBE, "seq": SCAN}
 
-_STATEMENT = re.compile(r"^\s+(\d+(?:\.\d+)?)\s+(?:\d+\s+){0,2}select\b", re.MULTILINE)
 _LOWER = Better.LOWER
 _NEITHER = Better.NEITHER
 _DIFFERENCE = Scale.DIFFERENCE
@@ -188,7 +176,7 @@ _SHARES = tuple(
     for moment, when in (("warm", "before the first probes"), ("scan", "right after the scan"))
 )
 
-RESPONSES: tuple[Response, ...] = (*_TIMES, shared.IMPOSSIBLE, *_COUNTS, *_SHARES)
+RESPONSES: tuple[Response, ...] = (*_TIMES, *_COUNTS, *_SHARES)
 
 
 @dataclass(frozen=True)
@@ -216,28 +204,6 @@ class Outcome:
     problems: Mapping[str, str] = field(default_factory=dict)
 
 
-def command(program: Path, endpoint: Endpoint, phase: Phase, folder: Path) -> list[str]:
-    """The arguments; scripts and logs lie in `folder`."""
-    script = str(folder / f"{phase.script}.sql")
-    length = ["-t", str(phase.transactions), "-l", f"--log-prefix={folder / phase.name}_log"]
-    if phase.seconds:
-        length = ["-T", str(phase.seconds)]
-    fixed = ["-n", "-M", "simple", "-c", "1", "-j", "1", "-r"]
-    return [str(program), *fixed, "-f", script, *length, *connection(endpoint)]
-
-
-def outcome(phase: Phase, done: Completed, log: str) -> Outcome:
-    """The latencies that a finished pgbench printed and logged (`log` is its text), or why there are none."""
-    if done.status != 0:
-        lines = done.stderr.strip().splitlines()
-        return Outcome(None, (), {"aborted": f"{phase.name}: {lines[-1] if lines else f'status {done.status}'}"})
-    found = _STATEMENT.search(done.stdout)
-    if found is None:
-        return Outcome(None, (), {"no_summary": f"{phase.name}: pgbench printed no statement latency"})
-    logged = [line.split() for line in log.splitlines()]  # the third column (manual, "Per-Transaction Logging")
-    return Outcome(float(found[1]), tuple(int(words[2]) / 1000 for words in logged if len(words) >= 6))
-
-
 def played(phase: Phase, slices: Sequence[Slice]) -> Outcome:
     """The latencies of the first transaction's slice and of the slice of all others, to 0.1 %; the mean is exact."""
     aborted = [why for each in slices for why in each.aborted]
@@ -256,7 +222,7 @@ def played(phase: Phase, slices: Sequence[Slice]) -> Outcome:
 def of_phase(name: str, mean_ms: float | None, each_ms: Sequence[float]) -> dict[str, float | None]:
     """`idx1_ms` and its percentiles. The first probe of a connection reads the catalogs, so it is reported separately.
 
-    Without each probe's own latency the mean is that of all of them, as published.
+    A single statement has its time alone.
     """
     if len(each_ms) < 2:
         return {f"{name}_ms": mean_ms}
@@ -270,11 +236,6 @@ def of_phase(name: str, mean_ms: float | None, each_ms: Sequence[float]) -> dict
         f"{name}_max_ms": rest[-1],
         f"{name}_first_ms": first,
     }
-
-
-def impossible(each_ms: Sequence[float]) -> float | None:
-    """The share of probes that no answer can have been so quick for; None without a probe."""
-    return sum(each * 1000 <= shared.IMPOSSIBLE_US for each in each_ms) / len(each_ms) if each_ms else None
 
 
 def derived(found: Mapping[str, float | None]) -> dict[str, float | None]:
@@ -298,9 +259,7 @@ _FLUSHED_SINCE = 15
 """From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
 _SESSION_END_S, _POLL_S = 60.0, 0.01
-_PGBENCH = "pgassay-pgbench"
-"""The name of pgbench's sessions: its own one has whoever else plays on the server."""
-_SESSIONS = f"SELECT 1 FROM pg_stat_activity WHERE application_name IN ('pgassay-player', '{_PGBENCH}')"
+_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
 _COUNTERS = (
     "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
     f" WHERE relname = '{TABLE}'"
@@ -411,13 +370,9 @@ def cached_pages(path: Path) -> int | None:
 
 
 class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
-    """Three phases of our player or of pgbench, and what the server and the kernel count over them."""
+    """Three phases of our player, and what the server and the kernel count over them."""
 
     responses = RESPONSES
-
-    @property
-    def _pgbench(self) -> Path:
-        return self.tools.bindir / "pgbench"
 
     def check(self) -> None:
         program.check(self.options.cores)
@@ -427,10 +382,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             )
         if self.options.warmup_s == 0:
             raise UsageError(f'{self.name} needs a "load.warmup" of at least 1s', "its authors took 100s")
-        if self.options.method == PLAYER:
-            find()
-        elif not self._pgbench.exists():
-            raise missing_program(self._pgbench, "which runs the probes")
+        find()
 
     def data_key(self) -> Mapping[str, str]:
         """The number of rows, whichever way it was said, and the words that the data carry."""
@@ -452,8 +404,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
     def run(self, server: Server, output: Path, seed: int) -> LoadResult:
         options = self.options
         output.mkdir(parents=True, exist_ok=True)
-        for name, text in SCRIPTS.items():
-            (output / f"{name}.sql").write_text(text + "\n", encoding="utf-8")
         began = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         found: Mapping[str, float | None] = {}
         problems: Mapping[str, str] = program.problem(options.cores, server)
@@ -476,22 +426,19 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             transactions=2 * options.probes + 1,
             responses=derived(found),
             problems=problems,
-            read_back={"load.probes": str(options.probes), "load.method": options.method},
+            read_back={"load.probes": str(options.probes)},
         )
 
     def _protocol(self, server: Server, output: Path) -> tuple[Mapping[str, float | None], Mapping[str, str]]:
         options = self.options
         found: dict[str, float | None] = {}
         problems: dict[str, str] = {}
-        probes: list[float] = []
         try:
             found |= _shares(server, "warm")
             before = self._blocks(server)
             for phase in (Phase("idx1", options.probes), Phase("seq", 1), Phase("idx2", options.probes)):
                 yielded = self._phase(server, phase, output)
-                each_ms = () if options.method == PUBLISHED else yielded.each_ms
-                found |= of_phase(phase.name, yielded.mean_ms, each_ms)
-                probes += yielded.each_ms if phase.script == "idx" else ()
+                found |= of_phase(phase.name, yielded.mean_ms, yielded.each_ms)
                 problems |= yielded.problems
                 if yielded.problems:
                     break
@@ -499,7 +446,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
                     found |= _shares(server, "scan")
             after = self._blocks(server)
             found |= {name: end - start for name, start, end in zip(BLOCKS, before, after, strict=True)}
-            found |= {**_sizes(server), shared.IMPOSSIBLE.name: impossible(probes)}
+            found |= _sizes(server)
         except QueryError as error:
             problems.setdefault("server", error.message)
         return found, problems
@@ -510,7 +457,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         A session's counts are there once it has ended, which a server does a moment after its client.
         """
         clock = self.tools.clock
-        found = (self._play if self.options.method == PLAYER else self._pgbench_phase)(server, phase, output)
+        found = self._play(server, phase, output)
         deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
         while not found.problems and server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
             clock.sleep(_POLL_S)
@@ -530,15 +477,6 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
             return Outcome(None, (), {"aborted": f"{phase.name}: {error.message}"})
         (output / f"{phase.name}.json").write_text(json.dumps([asdict(each) for each in slices]), encoding="utf-8")
         return played(phase, slices)
-
-    def _pgbench_phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
-        words = command(self._pgbench, server.endpoint, phase, output)
-        script, name = output / f"{phase.script}.sql", {"PGAPPNAME": _PGBENCH}
-        run = program.run(self.tools, server, self.options, words, output, phase.name, _LONGEST_S, name, [script])
-        if run.problems:
-            return Outcome(None, (), {code: f"{phase.name}: {why}" for code, why in run.problems.items()})
-        logs = sorted(output.glob(f"{phase.name}_log.*"))
-        return outcome(phase, run.done, "".join(each.read_text(encoding="ascii") for each in logs))
 
     def _blocks(self, server: Server) -> tuple[int, ...]:
         if server.version.major < _FLUSHED_SINCE:

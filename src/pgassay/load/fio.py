@@ -11,26 +11,19 @@ Patterns are those of PostgreSQL and of a published study: random I/O with a sha
 
 An fdatasync's latencies are in `sync`, whose own count of I/Os is 0 in fio 3.33 although its histogram is full. Numbers
 are from fio's histograms (format json+): percentiles within about 1 %.
-
-On request it is sysbench fileio, the form in which a published study measured its array. It works in a directory of its
-own files, so the laid-out file is given its name; it knows random mixes, one sequential stream of all threads together,
-and no WAL. Its summary has one percentile, the 95th; the others, and the stalls, are from its histogram, which counts
-its fsyncs, too.
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pgassay import children
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.kinds import SWITCH, Kind, choice, not_a_choice, whole
-from pgassay.interfaces.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment, no_program
+from pgassay.interfaces.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment
 from pgassay.interfaces.options import option
 from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Completed
@@ -38,7 +31,7 @@ from pgassay.interfaces.server import Server
 from pgassay.load import program
 from pgassay.load import responses as shared
 from pgassay.load.options import OTHER_LOAD, ThreadedOptions, kind
-from pgassay.load.sysbench import SYSBENCH_HINT, parse_histogram, quantile_ms
+from pgassay.load.sysbench import quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, parse_memory
@@ -46,8 +39,6 @@ from pgassay.study.work import IO
 
 PROGRAM = "fio"
 FILE = "pgassay_fio.tmp"
-FILEIO_NAME = "test_file.0"
-"""What sysbench fileio calls its file."""
 _LAYOUT_BYTES_PER_S = 5e6
 """Every drive worth measuring is faster; a layout that takes longer has hung."""
 _SOURCE = "fio"
@@ -61,7 +52,6 @@ PERCENTILES = "50:95:99:99.9"
 HOT_BYTES = 16 << 20
 """The region that `reread` reads again and again: small enough for any cache beneath."""
 _SEQUENTIAL = {SEQUENTIAL_READ: "read", SEQUENTIAL_WRITE: "write", SEQWR: "write", WAL: "write"}
-_FILEIO_MODES = {SEQUENTIAL_READ: "seqrd", SEQUENTIAL_WRITE: "seqrewr", SEQWR: "seqwr"}
 _SEQWR = ("--fallocate=none", "--create_on_open=1", "--fsync=100", "--end_fsync=1")
 """What sysbench's seqwr does by default: the file grows as it is written, with an fsync every 100 writes."""
 
@@ -124,9 +114,6 @@ class FioOptions(ThreadedOptions):
         default="auto",
         summary="fio --ioengine; auto: psync at depth 1, else io_uring",
     )
-    tool: str = option(
-        choice("fio", "sysbench"), default="fio", summary="fio, or sysbench fileio as a published study used it"
-    )
 
     def __post_init__(self) -> None:
         if self.file_bytes < self.threads * self.io_bytes * 2:
@@ -161,11 +148,6 @@ class FioOptions(ThreadedOptions):
         return self.pattern == SEQWR
 
     @property
-    def around_cache(self) -> bool:
-        """Does it go around the page cache? PostgreSQL's WAL goes through it, then fdatasync."""
-        return self.direct and self.pattern != WAL
-
-    @property
     def connections(self) -> int:
         return 0
 
@@ -174,8 +156,9 @@ def run_command(file: Path, options: FioOptions, seed: int, log_prefix: Path) ->
     """Work on the file for the asked time; JSON with histograms on stdout, I/Os a second in `log_prefix`."""
     command = [
         PROGRAM, f"--filename={file}", f"--bs={options.io_bytes}", f"--ioengine={engine(options)}",
-        f"--iodepth={options.depth}", f"--direct={int(options.around_cache)}", "--thread", "--group_reporting",
-        "--randrepeat=1", "--allrandrepeat=1", f"--randseed={seed}", "--time_based", f"--percentile_list={PERCENTILES}",
+        f"--iodepth={options.depth}", f"--direct={int(options.direct and options.pattern != WAL)}", "--thread",
+        "--group_reporting", "--randrepeat=1", "--allrandrepeat=1", f"--randseed={seed}", "--time_based",
+        f"--percentile_list={PERCENTILES}",
         "--log_avg_msec=1000", "--per_job_logs=0", f"--write_iops_log={log_prefix}", "--output-format=json+",
     ]  # fmt: skip
     if options.pattern == REREAD:  # half the time over the whole file, no block twice; then in one small region
@@ -243,12 +226,12 @@ RESPONSES: tuple[Response, ...] = (
 
 @dataclass(frozen=True)
 class Result:
-    """One run: the responses, all I/Os, fio's error number, and the bytes written, None where the tool does not say."""
+    """One run: the responses, all I/Os, fio's error number, and the bytes written."""
 
     responses: Mapping[str, float | None]
     operations: int
     error: int
-    written_bytes: float | None = None
+    written_bytes: float = 0.0
 
 
 def parse(text: str) -> Result:
@@ -322,13 +305,11 @@ def _every(job: Mapping[str, Any]) -> dict[str, float | None]:
         "io_latency_max_ms": max(part["lat_ns"]["max"] for part in parts) / _NS_PER_MS,
         "io_latency_p95_ms": quantile_ms(histogram, 0.95),
         "io_latency_p99_ms": quantile_ms(histogram, 0.99),
-        **{name: _longer(histogram, edge_ms) for name, edge_ms in STALLS_MS.items()},
+        **{
+            name: float(sum(times for value_ms, times in histogram if value_ms > edge_ms)) if histogram else None
+            for name, edge_ms in STALLS_MS.items()
+        },
     }
-
-
-def _longer(histogram: Sequence[tuple[float, int]], edge_ms: float) -> float | None:
-    """How many took longer; None without a histogram."""
-    return float(sum(count for value_ms, count in histogram if value_ms > edge_ms)) if histogram else None
 
 
 def per_second(text: str) -> Sequence[tuple[int, float, float]]:
@@ -347,73 +328,11 @@ def per_second(text: str) -> Sequence[tuple[int, float, float]]:
     return [(second, *found[second]) for second in sorted(found)]  # type: ignore[misc]
 
 
-def check_fileio(options: FioOptions) -> None:
-    """Refuse the patterns that sysbench cannot make; raises `UsageError`."""
-    if options.pattern in (WAL, REREAD) or options.depth > 1:
-        what = options.pattern if options.depth == 1 else f"load.depth={options.depth}"
-        raise UsageError(f'sysbench fileio cannot do "{what}"', 'use "load.tool" = fio')
-
-
-def fileio_command(file: Path, options: FioOptions, seed: int) -> list[str]:
-    """The command; it runs in the file's directory by way of a link with sysbench's own name.
-
-    Its seqwr makes a file of that name by itself, in place of what has it.
-    """
-    link = file.parent / FILEIO_NAME
-    if not options.creates_file and not link.exists():
-        link.symlink_to(file.name)
-    share = options.read_share
-    if share is None:
-        mode = [f"--file-test-mode={_FILEIO_MODES[options.pattern]}"]
-    elif share in (0, 100):
-        mode = [f"--file-test-mode={'rndrd' if share else 'rndwr'}"]
-    else:
-        mode = ["--file-test-mode=rndrw", f"--file-rw-ratio={share / (100 - share):g}"]
-    flags = ["--file-extra-flags=direct"] if options.around_cache else []
-    return [
-        "env", "-C", str(file.parent), "sysbench", "fileio", "--file-num=1", f"--file-total-size={options.file_bytes}",
-        f"--file-block-size={options.io_bytes}", *mode, *flags, f"--threads={options.threads}",
-        f"--time={options.duration_s}", f"--rand-seed={seed}", "--percentile=95", "--histogram=on", "run",
-    ]  # fmt: skip
-
-
-def parse_fileio(text: str) -> Result:
-    reads, writes, flushes = (_number(text, rf"{kind}/s:\s+([0-9.]+)") for kind in ("reads", "writes", "fsyncs"))
-    if reads is None or writes is None:
-        raise _unrecognised("sysbench's summary has no file operations")
-    events = _number(text, r"total number of events:\s+(\d+)") or 0.0
-    read_mib = _number(text, r"read, MiB/s:\s+([0-9.]+)") or 0.0
-    histogram = parse_histogram(text)
-    written_mib = _number(text, r"written, MiB/s:\s+([0-9.]+)") or 0.0
-    found = {
-        "iops": reads + writes,
-        "bytes_per_s": (read_mib + written_mib) * (1 << 20),
-        "read_iops": reads or None,
-        "write_iops": writes or None,
-        "flushes_per_s": flushes or None,
-        "io_latency_ms": _number(text, r"avg:\s+([0-9.]+)"),
-        "io_latency_p95_ms": _number(text, r"95th percentile:\s+([0-9.]+)"),
-        "io_latency_p99_ms": quantile_ms(histogram, 0.99),
-        "io_latency_max_ms": _number(text, r"max:\s+([0-9.]+)"),
-        **{name: _longer(histogram, edge_ms) for name, edge_ms in STALLS_MS.items()},
-    }
-    return Result(shared.complete(RESPONSES, found), int(events), 0)
-
-
-def _number(text: str, pattern: str) -> float | None:
-    found = re.search(pattern, text)
-    return float(found[1]) if found else None
-
-
 class FioLoad(BaseLoad[FioOptions]):
     responses = RESPONSES
 
     def check(self) -> None:
         program.check(self.options.cores)
-        if self.options.tool == "sysbench":
-            if children.which("sysbench") is None:
-                raise no_program("sysbench", SYSBENCH_HINT)
-            check_fileio(self.options)
         if self.options.warmup_s < 1:
             raise UsageError(
                 'the driver fio needs "load.warmup" of at least 1s', "the warm-up lays its file out, outside the window"
@@ -428,10 +347,7 @@ class FioLoad(BaseLoad[FioOptions]):
         now = self.tools.clock.monotonic_ns(), self.tools.clock.wall_ns()
         run = program.Run(Completed((PROGRAM,), 1, "", ""), before, now, now)
         if not before:
-            if options.tool == "sysbench":
-                command = fileio_command(file, options, seed)
-            else:
-                command = run_command(file, options, seed, output / _SOURCE)
+            command = run_command(file, options, seed, output / _SOURCE)
             run = program.run(
                 self.tools, server, options, command, output, _SOURCE, options.timed_s, instead_of_server=True
             )
@@ -440,7 +356,7 @@ class FioLoad(BaseLoad[FioOptions]):
         found = Result(shared.complete(RESPONSES, {}), 0, 0)
         if done.status == 0 and not problems:
             try:
-                found = parse_fileio(done.stdout) if self.options.tool == "sysbench" else parse(done.stdout)
+                found = parse(done.stdout)
             except LoadError as error:
                 problems = {"no_summary": error.message}
             if found.error:
@@ -454,15 +370,14 @@ class FioLoad(BaseLoad[FioOptions]):
             transactions=found.operations,
             responses=found.responses,
             series=_series(output, began),
-            problems=problems or program.short(self.options.tool, options.timed_s, ended[0] - began[0]),
+            problems=problems or program.short(PROGRAM, options.timed_s, ended[0] - began[0]),
             written_bytes=found.written_bytes,
         )
 
     def _lay_out(self, server: Server, file: Path, output: Path) -> dict[str, str]:
         """Write the file, in the server's memory group: the page cache of what others wrote is not in its limit."""
         if self.options.creates_file:
-            for earlier in (file, file.parent / FILEIO_NAME):
-                earlier.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
             return {}
         if file.exists() and file.stat().st_size >= self.options.file_bytes:
             return {}

@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, LOOPBACK
 from pgassay.interfaces.factor import IN_MEMORY, Stage, Turns
-from pgassay.interfaces.hosting import parse_list, show_list
+from pgassay.interfaces.hosting import parse_list
 from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number, optional, seconds, whole
 from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.options import option, rows_of
@@ -23,8 +23,8 @@ from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_boolean, parse_time_ms
 
 Value = TypeVar("Value")
-ALL, REST, NODE = "all", "rest", "node:"
-"""Words of `load.cores`, as in `node:1`."""
+ALL, REST = "all", "rest"
+"""Words of `load.cores`."""
 LEAN, OWN = "lean", "own"
 """Settings of servers that recover after a power cut."""
 PROTOCOLS = ("simple", "extended", "prepared")
@@ -94,10 +94,8 @@ def _cores(text: str) -> str | None:
     word = text.removeprefix("cpu:")
     if word in (ALL, REST):
         return word
-    listed = parse_list(word.removeprefix(NODE))
-    if not listed:
-        return None
-    return f"{NODE}{show_list(listed)}" if word.startswith(NODE) else f"cpu:{','.join(map(str, listed))}"
+    listed = parse_list(word)
+    return f"cpu:{','.join(map(str, listed))}" if listed else None
 
 
 RATE = optional(
@@ -140,9 +138,9 @@ JOBS: Kind[int | None] = Kind(
 CORES: Kind[str] = kind(
     _cores,
     str,
-    "all, rest, a list of CPUs: 0-3,6, or of NUMA nodes: node:1",
+    "all, rest, or a list of CPUs: 0-3,6",
     must="all, rest, a list of CPUs or NUMA nodes",
-    hint='for example "2-3", "0,2" or "node:1"',
+    hint='for example "2-3" or "0,2"',
 )
 COUNT: Kind[str] = kind(
     _count,

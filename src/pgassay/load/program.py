@@ -14,12 +14,11 @@ from pathlib import Path
 from pgassay.errors import UsageError
 from pgassay.interfaces.client import HERE, LOOPBACK
 from pgassay.interfaces.errors import ClientLostError
-from pgassay.interfaces.hosting import ANYWHERE, Placement, memory_nodes, node_cpus, nodes, parse_list, show_list
+from pgassay.interfaces.hosting import Placement, parse_list
 from pgassay.interfaces.load import Moment, Tools
-from pgassay.interfaces.memory_policy import try_binding
 from pgassay.interfaces.running import Clock, Completed, Running
 from pgassay.interfaces.server import Server
-from pgassay.load.options import ALL, NODE, REST, PlacedOptions
+from pgassay.load.options import REST, PlacedOptions
 
 POLL_S = 5.0
 """How often a run under way is looked at."""
@@ -69,7 +68,9 @@ def run(
     began = clock.monotonic_ns(), clock.wall_ns()
     done, problems = Completed(tuple(arguments), 1, "", ""), problem(options.cores, server)
     if not problems:
-        placed = stand_in(options.cores, server) if instead_of_server else place(options.cores, server, options.host)
+        placed = place(options.cores, server)
+        if instead_of_server:
+            placed = replace(placed, groups=server.placement.groups)
         endpoint = server.client_endpoint
         keys = endpoint.network.files if endpoint.network else ()
         printed = output / f"{source}.out", output / f"{source}.err"
@@ -147,30 +148,17 @@ def short(name: str, duration_s: int | None, elapsed_ns: int) -> dict[str, str]:
 
 
 def check(cores: str, host: str = HERE) -> None:
-    """Refuse CPUs and nodes that this machine does not have; raises `UsageError`.
+    """Refuse CPUs that this machine does not have; raises `UsageError`.
 
     Those of another host it does not know, but a list is all that can be asked of that one.
     """
-    if host not in (HERE, LOOPBACK) and (cores == REST or cores.startswith(NODE)):
-        raise UsageError(
-            f'"load.cores" = {cores} says nothing on the host "{host}"', "give a list of its CPUs, such as 0-3, or all"
-        )
-    if cores in (ALL, REST) or host not in (HERE, LOOPBACK):
-        return
-    if cores.startswith(NODE):
-        if not all(node_cpus(node) & _usable() for node in parse_list(cores.removeprefix(NODE))):
-            there = show_list(nodes()) or "none"
-            raise UsageError(f'"load.cores" of {cores}: no such NUMA node has CPUs', f"there are: {there}")
-        try:
-            if _memory_of(cores):
-                try_binding(_memory_of(cores))
-        except OSError as error:
-            why = (error.strerror or "not permitted").lower()
+    if host not in (HERE, LOOPBACK):
+        if cores == REST:
             raise UsageError(
-                f'"load.cores" of {cores} binds the memory of the program to its node, which is refused here: {why}',
-                "containers need SYS_NICE; a list of CPUs binds no memory",
-            ) from None
-    elif missing := _named(cores) - _usable():
+                f'"load.cores" = {cores} says nothing on the host "{host}"',
+                "give a list of its CPUs, such as 0-3, or all",
+            )
+    elif missing := set(_listed(cores)) - _usable():
         named, absent = cores.removeprefix("cpu:"), ",".join(map(str, sorted(missing)))
         raise UsageError(
             f'"load.cores" of {named} names CPUs that are not available: {absent}',
@@ -178,28 +166,9 @@ def check(cores: str, host: str = HERE) -> None:
         )
 
 
-def place(cores: str, server: Server, host: str = HERE) -> Placement:
-    """Where the program runs: anywhere for all CPUs, or where the server leaves none; before others if its server is.
-
-    On NUMA nodes it takes its memory from them, too, as far as they have any (CPUs alone leave it to the kernel, which
-    turns to other nodes where these are full). A program that waits for a CPU behind others would be what limits a
-    server that does not (`host.scheduling`).
-    """
-    if host not in (HERE, LOOPBACK):
-        return ANYWHERE if cores == ALL else Placement(cpus=tuple(sorted(parse_list(cores.removeprefix("cpu:")))))
-    realtime = False
-    with suppress(OSError):
-        realtime = os.sched_getscheduler(server.postmaster_pid) == os.SCHED_RR
-    if cores == ALL:
-        return Placement(realtime=realtime)
-    chosen = _rest(server) if cores == REST else _named(cores)
-    return Placement(cpus=tuple(sorted(chosen)), realtime=realtime, nodes=_memory_of(cores))
-
-
-def stand_in(cores: str, server: Server) -> Placement:
-    """Where a program runs that works in an idle server's place: with the memory that the server has."""
-    own, placed = server.placement, place(cores, server)
-    return replace(placed, groups=own.groups, nodes=own.nodes or placed.nodes)
+def place(cores: str, server: Server) -> Placement:
+    """Where the program runs: anywhere for all CPUs, or where the server leaves none."""
+    return Placement(cpus=tuple(sorted(_rest(server))) if cores == REST else _listed(cores))
 
 
 def pairs(place: Placement, server: Server, clients: int, threads: int) -> tuple[int, ...]:
@@ -231,14 +200,6 @@ def _usable() -> set[int]:
     return os.sched_getaffinity(0)
 
 
-def _memory_of(cores: str) -> tuple[int, ...]:
-    """Of the nodes that are named, those that have memory; none where CPUs are named."""
-    if not cores.startswith(NODE):
-        return ()
-    return tuple(sorted(set(parse_list(cores.removeprefix(NODE))) & memory_nodes()))
-
-
-def _named(cores: str) -> set[int]:
-    if cores.startswith(NODE):
-        return {cpu for node in parse_list(cores.removeprefix(NODE)) for cpu in node_cpus(node)} & _usable()
-    return set(parse_list(cores.removeprefix("cpu:")))
+def _listed(cores: str) -> tuple[int, ...]:
+    """Those of a list in canonical form; none of a word."""
+    return parse_list(cores.removeprefix("cpu:"))

@@ -27,10 +27,8 @@ CLUSTER = f"{STUDY}.cluster"
 AFTER_RESTART = f"{STUDY}.run"
 """The covariate of a calibration: which run after a restart it is, from 1."""
 TURNS = "turns"
-REALTIME = "turns-realtime"
-"""The ways in which equal servers take turns in a calibration: as usual, and before other programs of the machine
-(`host.scheduling`). The run of each lies in a folder of this name inside the calibration's run."""
-WAYS = (TURNS, REALTIME)
+"""The folder inside a calibration's run in which the run of equal servers in turns lies, and what it is called in files
+of format 1, where earlier versions had a second one along with it."""
 FORMAT = 1
 FILE = "calibration.json"
 
@@ -127,7 +125,7 @@ class Calibration:
     capacities: Mapping[str, float] = field(default_factory=dict)
     """What the drive can do in a second, by resource (see `analysis.capacities`)."""
     turns: Mapping[str, TurnsRecord] = field(default_factory=dict)
-    """What servers in turns came to, by way (`TURNS`, `REALTIME`); empty in calibrations of versions before 0.2."""
+    """What servers in turns came to, by way (`TURNS`); empty in calibrations of versions before 0.2."""
     impossible_latency_share: float | None = None
     """The share of latencies that no answer can have, by the client's own clock, in the worst trial; None where single
     latencies were not counted."""

@@ -3,7 +3,7 @@
 Computed from the record alone, so a calibration can be read again (`pgassay calibrate --show RUN`) by a later version;
 as text for a terminal, about a screen, and as JSON.
 
-Each way is a run of its own inside the calibration's (docs/report.md, "What calibrate prints").
+Servers in turns are a run of their own inside the calibration's (docs/report.md, "What calibrate prints").
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,9 +25,7 @@ from pgassay.record import slices
 from pgassay.record.calibrations import (
     AFTER_RESTART,
     CLUSTER,
-    REALTIME,
     TURNS,
-    WAYS,
     Calibration,
     NoiseRecord,
     Setting,
@@ -42,13 +40,10 @@ from pgassay.report.json_values import finite
 from pgassay.report.warnings import IMPOSSIBLE
 from pgassay.study.responses import Response, Scale, Status
 
-WAY_NAMES: Mapping[str, str] = {TURNS: "in turns", REALTIME: "in turns, realtime"}
-"""What the ways are called; the second asks for `host.scheduling = "realtime"`."""
-
 
 @dataclass(frozen=True)
 class TurnsResult:
-    """One way in which equal servers took turns: its blocks, and what they tell; `found` is None for too few."""
+    """Equal servers that took turns: their blocks, and what they tell; `found` is None for too few."""
 
     name: str
     blocks: int
@@ -56,29 +51,30 @@ class TurnsResult:
     slice_s: float
     found: alternation.Shares | None
 
+    @property
+    def resolutions(self) -> "tuple[Resolved, ...]":
+        """What two treatments whose servers take turns can resolve."""
+        return _resolved(None if self.found is None else self.found.noise, self.block_s, 1)
 
-def in_turns(ways: Mapping[str, TurnsResult], refused: Mapping[str, str]) -> Iterator[str]:
-    """Lines on each way: the noise that is left, and where it comes from; or why not."""
-    for name in WAYS:
-        way = ways.get(name)
-        if way is not None and way.found is not None:
-            yield ""
-            turns = way.found
-            blocks = formatting.counted(way.blocks, "block")
-            yield f"Two equal servers {WAY_NAMES[way.name]} ({blocks}, slices of {way.slice_s:g} s)"
-            yield (
-                f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)},"
-                f" {_percent(turns.noise_high)}]"
-                " of tps from one server to the other within a block"
-            )
-            yield (
-                f"  of a slice   the machine {_percent(sqrt(turns.machine))} (turns take it out), the start of a"
-                f" server {_percent(sqrt(turns.instance))}, its own {_percent(sqrt(turns.slice))}"
-            )
-        elif way is not None or name in refused:
-            few = f"{formatting.counted(way.blocks, 'block')} of slices cannot tell it" if way is not None else ""
-            yield ""
-            yield f"Two equal servers {WAY_NAMES[name]}: not known, {refused.get(name) or few}"
+
+def in_turns(result: TurnsResult | None, refused: str) -> Iterator[str]:
+    """Lines on the noise that is left, and where it comes from; or why that is not known."""
+    if result is not None and result.found is not None:
+        turns, blocks = result.found, formatting.counted(result.blocks, "block")
+        yield ""
+        yield f"Two equal servers in turns ({blocks}, slices of {result.slice_s:g} s)"
+        yield (
+            f"  noise        {_percent(turns.noise)} [{_percent(turns.noise_low)}, {_percent(turns.noise_high)}]"
+            " of tps from one server to the other within a block"
+        )
+        yield (
+            f"  of a slice   the machine {_percent(sqrt(turns.machine))} (turns take it out), the start of a"
+            f" server {_percent(sqrt(turns.instance))}, its own {_percent(sqrt(turns.slice))}"
+        )
+    elif result is not None or refused:
+        few = f"{formatting.counted(result.blocks, 'block')} of slices cannot tell it" if result is not None else ""
+        yield ""
+        yield f"Two equal servers in turns: not known, {refused or few}"
 
 
 PRIMARY = "tps"
@@ -160,10 +156,6 @@ class CalibrationFindings:
         """Two treatments that start from one snapshot, as most studies' do."""
         return _resolved(noise.noise, self.lengths.trial_s, 2)
 
-    def resolutions_in_turns(self, way: TurnsResult) -> tuple[Resolved, ...]:
-        """The same of two treatments whose servers take turns."""
-        return _resolved(None if way.found is None else way.found.noise, way.block_s, 1)
-
     def calibration(self, setting: Setting) -> Calibration:
         """What later studies on the same place use to plan; `setting` says which place and load it holds for."""
         trials = self.run.trials
@@ -179,11 +171,9 @@ class CalibrationFindings:
             run_directory=str(self.run.path),
             capacities=self.capacities,
             impossible_latency_share=self.impossible_latency_share,
-            turns={
-                name: turns_record(way.found, way.blocks, way.slice_s)
-                for name, way in self.ways.items()
-                if way.found is not None
-            },
+            turns={}
+            if self.turns is None or self.turns.found is None
+            else {TURNS: turns_record(self.turns.found, self.turns.blocks, self.turns.slice_s)},
         )
 
     @cached_property
@@ -192,41 +182,39 @@ class CalibrationFindings:
         shares = (trial.responses.get(IMPOSSIBLE) for trial in self.run.trials if trial.status is Status.VALID)
         return max((share for share in shares if share is not None), default=None)
 
-    @cached_property
-    def ways(self) -> Mapping[str, TurnsResult]:
-        """How equal servers took turns, by the name of the way; only those that were begun and can be read."""
-        return {name: found for name, found in self._begun.items() if isinstance(found, TurnsResult)}
+    @property
+    def turns(self) -> TurnsResult | None:
+        """How equal servers took turns; None where that was not begun or cannot be read."""
+        return self._begun if isinstance(self._begun, TurnsResult) else None
 
     @property
-    def ways_missing(self) -> Mapping[str, str]:
-        """Why ways were not measured, or what was cannot be read."""
-        refused = self.kept.refused if self.kept is not None else {}
-        return {**refused, **{name: found for name, found in self._begun.items() if isinstance(found, str)}}
+    def turns_missing(self) -> str:
+        """Why turns were not measured, or what was cannot be read."""
+        refused = self.kept.refused.get(TURNS, "") if self.kept is not None else ""
+        return self._begun if isinstance(self._begun, str) else refused
 
     @cached_property
-    def _begun(self) -> Mapping[str, TurnsResult | str]:
-        found: dict[str, TurnsResult | str] = {}
-        for name in WAYS:
-            path = self.run.path / name
-            try:
-                if path.is_dir():
-                    run = Run.open(path)
-                    rows = slices.rows(run)
-                    baseline = next((trial.arm for trial in run.trials), "")
-                    lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
-                    for trial in run.trials:
-                        if trial.block in lengths_s:
-                            lengths_s[trial.block] += trial.length_s
-                    found[name] = TurnsResult(
-                        name=name,
-                        blocks=len(lengths_s),
-                        block_s=median(lengths_s.values()) if lengths_s else 0.0,
-                        slice_s=run.asked.design.slice_s,
-                        found=alternation.shares(rows, baseline),
-                    )
-            except PgassayError as error:
-                found[name] = error.message
-        return found
+    def _begun(self) -> TurnsResult | str | None:
+        path = self.run.path / TURNS
+        if not path.is_dir():
+            return None
+        try:
+            run = Run.open(path)
+            rows = slices.rows(run)
+        except PgassayError as error:
+            return error.message
+        baseline = next((trial.arm for trial in run.trials), "")
+        lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
+        for trial in run.trials:
+            if trial.block in lengths_s:
+                lengths_s[trial.block] += trial.length_s
+        return TurnsResult(
+            name=TURNS,
+            blocks=len(lengths_s),
+            block_s=median(lengths_s.values()) if lengths_s else 0.0,
+            slice_s=run.asked.design.slice_s,
+            found=alternation.shares(rows, baseline),
+        )
 
     @cached_property
     def kept(self) -> Calibration | None:
@@ -323,7 +311,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
     yield "(95 % interval, looked at after every block; forecasts from the noise measured here)"
     yield from _resolutions(found, noise)
     yield f"  Treatments that need clusters of their own: clusters alone differ by {_percent(parts.cluster**0.5)} (CV)."
-    yield from in_turns(found.ways, found.ways_missing)
+    yield from in_turns(found.turns, found.turns_missing)
     others = [each for name, each in found.noises.items() if name != PRIMARY]
     if others:
         yield ""
@@ -333,10 +321,10 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
 
 
 def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
-    """A line for each time that a study may have: one server after the other, and each way of taking turns."""
+    """A line for each time that a study may have: one server after the other, and in turns where that is known."""
     columns = {"one after the other": found.resolutions(noise)}
-    known = [way for way in found.ways.values() if way.found is not None]
-    columns |= {WAY_NAMES[way.name]: found.resolutions_in_turns(way) for way in known}
+    if found.turns is not None and found.turns.found is not None:
+        columns["in turns"] = found.turns.resolutions
     heads = [f"{name:<{_COLUMN}}" for name in columns]
     yield f"  {'':>8}  {'  '.join(heads)}".rstrip()
     for row in zip(*columns.values(), strict=True):
@@ -347,18 +335,17 @@ def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
 
 def document(found: CalibrationFindings) -> Mapping[str, Any]:
     """What `pgassay calibrate --json` prints: lengths in seconds, noise and widths as shares, null for unknown."""
-    noise = found.primary
+    noise, turns = found.primary, found.turns
     plain: dict[str, Any] = {
         "format": 1,
         "run": str(found.run.path),
         "lengths": asdict(found.lengths),
         "noise": {name: asdict(each) for name, each in found.noises.items()},
-        "turns": {
-            name: {**asdict(way), "resolution": [asdict(row) for row in found.resolutions_in_turns(way)]}
-            for name, way in found.ways.items()
-        },
+        "turns": {}
+        if turns is None
+        else {TURNS: {**asdict(turns), "resolution": [asdict(row) for row in turns.resolutions]}},
         "impossible_latency_share": found.impossible_latency_share,
-        "turns_refused": dict(found.ways_missing),
+        "turns_refused": {TURNS: found.turns_missing} if found.turns_missing else {},
     }
     if isinstance(noise, str):
         return {**plain, "cannot_tell": noise}

@@ -266,7 +266,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
             scale = int(branches)
         played = self.played(scale, seed)
-        place = program.place(self.options.cores, server, self.options.host)
+        place = program.place(self.options.cores, server)
         if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
             played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))
         tools = self.tools
