@@ -42,8 +42,8 @@ from pgassay.host import huge_pages
 from pgassay.interfaces.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.interfaces.factor import Factor
 from pgassay.lab import measurements, power_cuts, preparation
-from pgassay.lab.arms import resolve
-from pgassay.lab.catalogue import FactorCatalogue
+from pgassay.lab.arms import resolve, setup_of
+from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.drives import DRIVES, NEEDED
 from pgassay.lab.machine import Forecast, forecast, known_pace, window_s
 from pgassay.lab.run import Prepared, prepare, write_study
@@ -277,7 +277,8 @@ def objectives_of(text: str) -> tuple[str, ...]:
 def _window_s(question: Question) -> float:
     start = {"server.jit": "on"}, {"server.jit": "off"}
     draft = {"treatments": list(start), "load": dict(question.load), "responses": {"primary": question.objective}}
-    return window_s(write_study("advise", draft).study)
+    study = write_study("advise", draft).study
+    return window_s([setup_of(study, arm, every_factor()).load for arm in study.arms])
 
 
 def _tried(question: Question, space: Space, bench: Workbench, latest: int) -> tuple[tuple[bool, ...], Forecast]:

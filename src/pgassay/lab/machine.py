@@ -9,7 +9,7 @@ past runs took here (`known_pace`). A run measures its own trials: its decisions
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -67,29 +67,24 @@ def planned_s(study: Study) -> float:
     return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
 
 
-def window_s(study: Study) -> float:
-    """The measured window of a trial: the mean over the arms, in seconds."""
-    lengths = [_options_of(study, arm).duration_s for arm in study.arms]
-    return sum(DURATION_S if each is None else each for each in lengths) / len(lengths)
+def window_s(loads: Sequence[LoadOptions]) -> float:
+    """The measured window of a trial: the mean over the arms' loads, in seconds."""
+    return sum(DURATION_S if each.duration_s is None else each.duration_s for each in loads) / len(loads)
 
 
-def length_known(study: Study) -> bool:
-    """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
-    return all(_options_of(study, arm).timed_s is not None for arm in study.arms)
-
-
-def _options_of(study: Study, arm: Arm) -> LoadOptions:
-    levels = study.levels_of(arm).items()
-    return drivers.options_of(
-        {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
-    )
+def length_known(loads: Iterable[LoadOptions]) -> bool:
+    """Do the arms' loads say how long trials take? Not where one counts transactions instead of time."""
+    return all(each.timed_s is not None for each in loads)
 
 
 def planned_trial_s(study: Study, arm: Arm) -> float:
     """The length of a trial of this arm that decisions assume before one has been measured, in seconds."""
-    options = _options_of(study, arm)
+    levels = study.levels_of(arm)
+    options = drivers.options_of(
+        {name.removeprefix("load."): level.canonical for name, level in levels.items() if name.startswith("load.")}
+    )
     # A default warm-up is left out, as in the decisions of the records that there are.
-    warmup_s = options.warmup_s if "load.warmup" in study.levels_of(arm) else 0
+    warmup_s = options.warmup_s if "load.warmup" in levels else 0
     return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s + OVERHEAD_S
 
 
@@ -169,7 +164,7 @@ def times_expected(
     whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
     expected_s = sum(_besides_s(by_name[each.arm]) for each in whole)
     took_s = sum(each.length_s - _loaded_s(by_name[each.arm]) for each in whole)
-    if not length_known(resolved.study) or expected_s <= 0.0 or took_s <= 0.0:
+    if not length_known(arm.setup.load for arm in resolved.arms) or expected_s <= 0.0 or took_s <= 0.0:
         return None
     by_key = {arm.snapshot_key: arm for arm in resolved.arms if arm.drive.ageing() is None}
     made = by_key.keys() & preparing_s.keys()
@@ -235,14 +230,25 @@ def _with_whole_load(calibration: Calibration) -> Calibration:
     return replace(calibration, setting=replace(calibration.setting, load=load))
 
 
-def known_noise(resolved: ResolvedStudy, mount: Mount) -> Calibrated[NoiseRecord] | None:
+Nearest = Sequence[tuple[Calibration | None, tuple[str, ...]]]
+"""For each arm the calibration that fits best, and how its load differs."""
+
+
+def nearest_calibrations(resolved: ResolvedStudy, mount: Mount) -> Nearest:
+    here = [_with_whole_load(each) for each in calibrations.read(resolved.environment.disk, user_file()).calibrations]
+    settings = [setting_of(arm, mount) for arm in resolved.arms]
+    found = [(calibrations.nearest(here, each), each) for each in settings]
+    return [(nearest, nearest.setting.differences(each) if nearest else ()) for nearest, each in found]
+
+
+def known_noise(primary: str, nearest: Nearest) -> Calibrated[NoiseRecord] | None:
     """None where nothing alike was calibrated for one of the arms, or not for the primary response."""
     found: list[Calibrated[NoiseRecord]] = []
-    for nearest, differences in _nearest(resolved, mount):
-        noise = nearest.noise.get(resolved.study.primary) if nearest else None
-        if nearest is None or noise is None:
+    for each, differences in nearest:
+        noise = each.noise.get(primary) if each else None
+        if each is None or noise is None:
             return None
-        found.append(Calibrated(noise, _source(nearest, differences)))
+        found.append(Calibrated(noise, _source(each, differences)))
     return max(found, key=lambda each: each.found.noise)
 
 
@@ -251,11 +257,10 @@ def _source(calibration: Calibration, differences: Sequence[str]) -> str:
     return f"calibrated {calibration.measured_utc[:10]}, {load}"
 
 
-def known_turns(resolved: ResolvedStudy, mount: Mount) -> Mapping[str, Calibrated[TurnsRecord]]:
+def known_turns(primary: str, nearest: Nearest) -> Mapping[str, Calibrated[TurnsRecord]]:
     """What equal servers came to, by way of taking turns; ways that were measured for all arms, and only `tps` was."""
-    if resolved.study.primary != TPS:
+    if primary != TPS:
         return {}
-    nearest = list(_nearest(resolved, mount))
     found: dict[str, Calibrated[TurnsRecord]] = {}
     for way in WAYS:
         measured = ((each, differ) for each, differ in nearest if each and way in each.turns)
@@ -270,29 +275,16 @@ def way_of_turns(study: Study) -> str:
     return REALTIME if scheduling is not None and scheduling.canonical == "realtime" else TURNS
 
 
-def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
+def known_trial_s(nearest: Nearest) -> float | None:
     """How long a trial took on average where this very load was calibrated; None unless it was for every arm."""
-    lengths = []
-    for nearest, differences in _nearest(resolved, mount):
-        if nearest is None or differences:
-            return None
-        lengths.append(nearest.trial_s)
-    return sum(lengths) / len(lengths)
-
-
-def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
-    """For each arm the calibration that fits best, and how its load differs."""
-    here = [_with_whole_load(each) for each in calibrations.read(resolved.environment.disk, user_file()).calibrations]
-    for arm in resolved.arms:
-        setting = setting_of(arm, mount)
-        nearest = calibrations.nearest(here, setting)
-        yield nearest, nearest.setting.differences(setting) if nearest else ()
+    lengths = [each.trial_s for each, differences in nearest if each is not None and not differences]
+    return sum(lengths) / len(lengths) if len(lengths) == len(nearest) else None
 
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    lengths = known.read_lengths(resolved.environment.disk, lengths_file())
-    return lengths.pace(_kind_of(resolved), _data_bytes(resolved), latest)
+    kind, data_bytes = _kind_of(resolved), _data_bytes(resolved)
+    return known.read_lengths(resolved.environment.disk, lengths_file()).pace(kind, data_bytes, latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:

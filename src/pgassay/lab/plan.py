@@ -10,10 +10,10 @@ from pgassay.design.horizon import Plan as Sizes
 from pgassay.design.horizon import plan as size_up
 from pgassay.design.schedule import cells, is_baseline, order, rounds_of
 from pgassay.host.accounts import describe as describe_account
-from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.machine import (
     SCHEDULING,
+    Nearest,
     Overwriting,
     forecast,
     known_noise,
@@ -21,6 +21,7 @@ from pgassay.lab.machine import (
     known_trial_s,
     known_turns,
     length_known,
+    nearest_calibrations,
     overwritings,
     way_of_turns,
     window_s,
@@ -164,12 +165,14 @@ class Plan:
 
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
-    study, mount = resolved.study, checked.mount
-    ways = known_ways(resolved, mount, prepared.pairing)
+    study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
+    rounds = rounds_of(window_s(loads), study.design.slice_s)
+    nearest = nearest_calibrations(resolved, mount)
+    ways = known_ways(resolved, nearest, rounds, prepared.pairing)
     own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
-    timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
-    trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
+    timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
+    trial_s = ahead.trial_s if timed else known_trial_s(nearest)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     affordable = sizes.blocks_affordable or study.design.blocks_max
@@ -183,7 +186,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         seed=seed,
         arms=tuple(arm.name for arm in study.arms),
         first_block=tuple(arm.name for arm in order(study, seed, 1, study.arms)),
-        pairing=_pairing(prepared),
+        pairing=_pairing(study, rounds, prepared.pairing),
         fixed={name: level.typed for name, level in study.fixed.items()},
         postgres=[each for each in installations(resolved) if each["found_by"] != STAND_IN],
         unbuilt=prepared.bench.missing_builds(arm.setup.build for arm in resolved.arms),
@@ -216,7 +219,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
         precision=study.design.precision,
-        risk=risk_forecast(study, [arm.setup.load.cuts for arm in resolved.arms], sizes, first_s),
+        risk=risk_forecast(study, [each.cuts for each in loads], sizes, first_s),
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
@@ -254,20 +257,19 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     )
 
 
-def known_ways(resolved: ResolvedStudy, mount: Mount, no_turns: str = "") -> tuple[MethodNoise, ...]:
-    """Each way of running a block's servers that was calibrated and may answer this study.
+def known_ways(resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns: str = "") -> tuple[MethodNoise, ...]:
+    """Each way of running a block's servers that was calibrated and may answer this study, in turns by these `rounds`.
 
     `no_turns` says why turns are not possible where that is known: asking once more may start programs.
     """
     study, found = resolved.study, []
-    alone = known_noise(resolved, mount)
+    alone = known_noise(study.primary, nearest)
     if alone is not None:
         noise = alone.found
         found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
-    rounds = rounds_of(window_s(study), study.design.slice_s)
-    for way, each in known_turns(resolved, mount).items():
+    for way, each in known_turns(study.primary, nearest).items():
         if SCHEDULING not in study.fixed or way == way_of_turns(study):
             turns = each.found
             expected = turns.noise_with(rounds)
@@ -285,12 +287,9 @@ def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast
     return MethodForecast(known.way, blocks, width, low, high, known.source)
 
 
-def _pairing(prepared: Prepared) -> str:
+def _pairing(study: Study, rounds: int, no_turns: str) -> str:
     """How the servers of a block are run, in words, and why not in turns where that was to be chosen."""
-    study = prepared.resolved.study
-    design = study.design
-    if design.pairing != ALTERNATE:
-        return prepared.pairing or "one server after the other"
+    if study.design.pairing != ALTERNATE:
+        return no_turns or "one server after the other"
     together = max(len(each) for each in cells(study.arms))
-    rounds = rounds_of(window_s(study), design.slice_s)
-    return f"{together} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
+    return f"{together} servers at once take turns: {rounds} slices of {study.design.slice_s:g} s each"
