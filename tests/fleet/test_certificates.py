@@ -16,6 +16,8 @@ from pgassay.errors import UsageError
 from pgassay.fleet import FleetError, blocks, certificates, worker
 from pgassay.fleet.blocks import names_its_postgres
 from pgassay.fleet.dask_executor import Terms, checked, differences
+from pgassay.lab.named_files import bounds_of
+from pgassay.study import document as documents
 from pgassay.testing import real
 
 STUDY = """
@@ -126,13 +128,17 @@ def test_the_facts_of_a_host_have_its_postgresql() -> None:
     assert told == str(real.installation().version)
 
 
+def read_files(text: str) -> None:
+    blocks.read_files(text, bounds_of("mine", documents.read("mine", text)))
+
+
 def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: Path) -> None:
     script, drive, folder = tmp_path / "mine.sql", tmp_path / "drive.toml", tmp_path / "cluster"
     script.write_text("SELECT 1;\n")
     drive.touch()
     folder.mkdir()
     for text in (f'"load.script" = ["{script}@3", "select-only"]', '"load.clients" = ["1", "2"]'):
-        blocks.read_files("mine", STUDY.format(factor=text))
+        read_files(STUDY.format(factor=text))
     for text, why in (
         (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
         (f'"init.copy_of" = ["none", "{folder}"]', 'cluster" is a directory'),
@@ -140,7 +146,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
     ):
         with pytest.raises(UsageError, match=why) as raised:
-            blocks.read_files("mine", STUDY.format(factor=text))
+            read_files(STUDY.format(factor=text))
         assert "without --on" in (raised.value.hint or "")
 
 
