@@ -117,10 +117,9 @@ def test_hosts_with_other_versions_of_postgresql_are_refused_unless_the_study_na
     with pytest.raises(FleetError, match=r"postgres version \(a: 17\.5, b: 16\.4\)"):
         checked({"a": one, "b": other}, Terms(2))
     checked({"a": one, "b": other}, Terms(2, own_postgres=True))
-    assert not names_its_postgres('[factors]\n"table.fillfactor" = ["100", "75"]\n')
-    assert names_its_postgres('[fixed]\n"postgres.version" = "17"\n')
-    assert names_its_postgres('[[treatments]]\n"build.block_size" = "8kB"\n')
-    assert names_its_postgres('[fixed.postgres]\nversion = "17"\n')
+    assert not names_its_postgres(["table.fillfactor", "load.clients"])
+    assert names_its_postgres(["table.fillfactor", "postgres.version"])
+    assert names_its_postgres(["build.block_size"])
 
 
 def test_the_facts_of_a_host_have_its_postgresql() -> None:

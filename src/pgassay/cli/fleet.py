@@ -158,9 +158,10 @@ def fleet_of(
     from pgassay.fleet.certificates import parse_address
     from pgassay.lab.run import Remark
 
-    bounds = (each for arm in resolved.arms for each in arm.bound)
+    bounds = [each for arm in resolved.arms for each in arm.bound]
+    own = names_its_postgres(each.name for each in bounds)
     files = read_files(document, bounds, (begun or {}).get(FILES_FACT))
-    address, own = parse_address(arguments.on), names_its_postgres(document)
+    address = parse_address(arguments.on)
     terms = dask_executor.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
     )

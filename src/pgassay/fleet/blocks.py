@@ -92,7 +92,8 @@ def read_files(document: str, bounds: Iterable[Bound], known: Mapping[str, str] 
             if isinstance(found, str):
                 refused[text] = found
     for text in documents.texts(tomllib.loads(document)):
-        if "/" in text and text not in contents and text not in refused and _is_file(text):
+        # A long text with a slash in it, as SQL is, raises in pathlib.
+        if "/" in text and text not in contents and text not in refused and os.path.isfile(text):  # noqa: PTH113
             refused[text] = "is named for something that only a file of the host itself can be"
     if refused:
         listed = "; ".join(f'"{name}" {why}' for name, why in refused.items())
@@ -112,13 +113,6 @@ def read_files(document: str, bounds: Iterable[Bound], known: Mapping[str, str] 
             "put back what they held then, or start a new run",
         )
     return files
-
-
-def _is_file(text: str) -> bool:
-    try:
-        return Path(text).is_file()
-    except OSError:  # a long text with a slash in it, as SQL is
-        return False
 
 
 def _content(path: Path, left: int) -> bytes | str:
@@ -256,9 +250,8 @@ class Job(msgspec.Struct, frozen=True):
     bench: Bench
 
 
-def names_its_postgres(document: str) -> bool:
+def names_its_postgres(names: Iterable[str]) -> bool:
     """Does a study say which PostgreSQL serves, by version or by build? Then what else a host has does not matter."""
-    names = documents.names_in(tomllib.loads(document))
     return any(name.partition(".")[0] in ("build", "postgres") for name in names)
 
 
