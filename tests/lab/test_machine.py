@@ -148,13 +148,13 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment
     assert [usual.way, realtime.way] == [TURNS, REALTIME]
     assert usual.noise == USUAL.noise_with(rounds), "not the rounds that were calibrated"
     for each in (usual, realtime):
-        found = forecast_of(study, each, 5)
+        found = forecast_of(each, 5, comparisons=2)
         widths = [width for width in (found.low, found.width, found.high) if width is not None]
         assert len(widths) == 3
         assert widths == sorted(widths)
         assert found.width == resolution(each.noise, 5, comparisons=2)
-        assert forecast_of(study, each, 4).width is None, "too few for an interval"
-    assert forecast_of(study, replace(usual, high=None), 5).high is None
+        assert forecast_of(each, 4, comparisons=2).width is None, "too few for an interval"
+    assert forecast_of(replace(usual, high=None), 5, comparisons=2).high is None
     held = resolve(study_of(fixed={"host.scheduling": "realtime"}), environment)
     assert [each.way for each in known_ways(held, nearest(held.study, environment), rounds)] == [
         SEQUENTIAL_WAY,

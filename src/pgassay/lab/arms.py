@@ -222,6 +222,16 @@ class ResolvedStudy:
             held[f"load.{option}"] = Level(text, text)
         return ResolvedStudy(replace(self.study, fixed=held), self.environment, self.set)
 
+    @property
+    def foreseen(self) -> "ResolvedStudy | None":
+        """The study with its drives as a plan sees them: nothing is made or written over, but what a killed run left is
+        removed. None without devices: there is nothing to look at before they are attached.
+        """
+        ahead = self.environment.ahead
+        if ahead is None or all(drive.device is None for arm in self.arms for drive in arm.setup.drive.drives):
+            return None
+        return ResolvedStudy(self.study, replace(self.environment, drive=ahead(), ahead=None))
+
     def in_block(self, block: int) -> "ResolvedStudy":
         return self.on_sets[(block - 1) % len(self.on_sets)]
 

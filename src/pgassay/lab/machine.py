@@ -9,7 +9,7 @@ past runs took here (`known_pace`). A run measures its own trials: its decisions
 """
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -31,7 +31,6 @@ from pgassay.record.calibrations import REALTIME, TURNS, WAYS, Calibration, Nois
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
-from pgassay.study.levels import Arm
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
 
@@ -64,7 +63,12 @@ _GB = 1e9
 
 def planned_s(study: Study) -> float:
     """The length of a trial that decisions assume before one has been measured: the mean over the arms, in seconds."""
-    return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
+    lengths = []
+    for arm in study.arms:
+        levels = study.levels_of(arm)
+        load = {name.removeprefix("load."): each.canonical for name, each in levels.items() if name.startswith("load.")}
+        lengths.append(planned_trial_s(drivers.options_of(load), levels))
+    return sum(lengths) / len(lengths)
 
 
 def window_s(loads: Sequence[LoadOptions]) -> float:
@@ -77,12 +81,8 @@ def length_known(loads: Iterable[LoadOptions]) -> bool:
     return all(each.timed_s is not None for each in loads)
 
 
-def planned_trial_s(study: Study, arm: Arm) -> float:
-    """The length of a trial of this arm that decisions assume before one has been measured, in seconds."""
-    levels = study.levels_of(arm)
-    options = drivers.options_of(
-        {name.removeprefix("load."): level.canonical for name, level in levels.items() if name.startswith("load.")}
-    )
+def planned_trial_s(options: LoadOptions, levels: Container[str]) -> float:
+    """The length of a trial with these levels that decisions assume before one has been measured, in seconds."""
     # A default warm-up is left out, as in the decisions of the records that there are.
     warmup_s = options.warmup_s if "load.warmup" in levels else 0
     return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s + OVERHEAD_S
@@ -140,7 +140,8 @@ def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
     aged: dict[str, float] = {}  # ageing the drives: the load runs once for each snapshot, as in a trial
     for arm in resolved.arms:
         if arm.drive.ageing() is not None:
-            aged.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
+            length_s = planned_trial_s(arm.setup.load, resolved.study.levels_of(arm.arm))
+            aged.setdefault(arm.snapshot_key, length_s)
     return Forecast(
         load_s=loaded_s,
         trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,

@@ -5,15 +5,14 @@ block fit into memory together with their data: else they would compete for the 
 of it would win (docs/record.md, "Servers in turns").
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from pgassay.design.schedule import cells
 from pgassay.errors import UsageError
-from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.factor import Factor, Stage
 from pgassay.interfaces.kinds import NONE
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
-from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
 from pgassay.load.options import OPEN_LOOP
 from pgassay.load.responses import IN_SLICES
@@ -35,16 +34,15 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_refusals(resolved)))
 
 
-def factor_refusals(study: Study, catalogue: FactorCatalogue) -> Iterator[str]:
-    """Why this study's factors cannot be compared in turns, a clause for each.
+def factor_refusals(study: Study, factors: Mapping[str, Factor]) -> Iterator[str]:
+    """Why this study's factors cannot be compared in turns, a clause for each; `factors` has each by its name.
 
     Treatments must not differ in what shows too late; conditions and covariates vary within a block, too, and must not
     be what all its servers share.
     """
     varied = [name for name, levels in study.factors.items() if len(set(levels)) > 1]
     for name in (*varied, *study.conditions, *study.covariates):
-        factor = catalogue.find(name)
-        turns = None if factor is None else factor.turns(name)
+        turns = factors[name].turns(name)
         if turns is None:
             yield f"{name}: it is not known how soon it shows"
         elif turns.refusal and (turns.one_value or name in study.factors):
@@ -99,7 +97,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
             yield WRITES
         if study.design.placement == PAIRED and not pairs(resolved):
             yield NO_PAIRS
-    yield from factor_refusals(study, resolved.environment.catalogue)
+    yield from factor_refusals(study, {each.name: each.factor for arm in arms for each in arm.bound})
     asked = set()
     for arm in arms:
         options = arm.setup.load

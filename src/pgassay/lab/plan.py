@@ -167,14 +167,16 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
     rounds = rounds_of(window_s(loads), study.design.slice_s)
-    nearest = nearest_calibrations(resolved, mount)
+    nearest, pace = nearest_calibrations(resolved, mount), known_pace(resolved)
     ways = known_ways(resolved, nearest, rounds, prepared.pairing)
+    pairing = _pairing(study, rounds, prepared.pairing)
     own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
-    timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
+    timed, ahead = length_known(loads), forecast(resolved, pace)
     trial_s = ahead.trial_s if timed else known_trial_s(nearest)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
+    comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     affordable = sizes.blocks_affordable or study.design.blocks_max
     return Plan(
         study=study.name,
@@ -185,8 +187,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         baseline=study.design.baseline.name,
         seed=seed,
         arms=tuple(arm.name for arm in study.arms),
+        pairing=pairing,
         first_block=tuple(arm.name for arm in order(study, seed, 1, study.arms)),
-        pairing=_pairing(study, rounds, prepared.pairing),
         fixed={name: level.typed for name, level in study.fixed.items()},
         postgres=[each for each in installations(resolved) if each["found_by"] != STAND_IN],
         unbuilt=prepared.bench.missing_builds(arm.setup.build for arm in resolved.arms),
@@ -223,7 +225,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(forecast_of(study, each, affordable) for each in ways),
+        forecasts=tuple(forecast_of(each, affordable, comparisons) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
         # One after each block but the last.
@@ -278,8 +280,7 @@ def known_ways(resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns:
     return tuple(found)
 
 
-def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast:
-    comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
+def forecast_of(known: MethodNoise, blocks: int, comparisons: int) -> MethodForecast:
     width, low, high = (
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)
         for noise in (known.noise, known.low, known.high)

@@ -7,11 +7,11 @@ their disk and were stored as results (Vondra 2022), so room is asked for by pag
 
 Drives are attached one by one, and writing a device over takes hours: a second one that is in use, or carries data of
 others, or has too little room, must not be found after them. So every arm is looked at as a plan sees it first
-(`foresee`).
+(`ResolvedStudy.foreseen`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pgassay.design.schedule import cells
 from pgassay.drive.options import WAL_KEPT_BYTES
@@ -20,14 +20,13 @@ from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.places import Mount
 from pgassay.interfaces.store import DATABASES, DriveOutline
 from pgassay.lab import counted, host_stage, measurements, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve, wal_least_bytes
-from pgassay.lab.pairing import resolve_pairing
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, wal_least_bytes
 from pgassay.lab.places import STAND_IN
-from pgassay.lab.settings import check_block_counts, require_connections
+from pgassay.lab.settings import require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study import thresholds
 from pgassay.study.drives import DATA, WAL, kinds_in
-from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.units import format_size
 
@@ -72,13 +71,12 @@ def check(resolved: ResolvedStudy) -> Checked:
     What the machine lacks (room, memory, programs, host factors) is named to the environment's `missing`.
     """
     study, arms = resolved.study, resolved.arms
-    check_block_counts(study)
+    responses = _responses(resolved)
     for driver in dict.fromkeys(arm.setup.load.driver for arm in arms):
         try:
             resolved.environment.require_program(driver)
         except UsageError as error:
             resolved.environment.missing.name(f"program of {driver}", error)
-    responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:
@@ -138,6 +136,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
 
 def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     """What each file system needs: arms whose clusters live apart do not add up."""
+    elsewhere = _elsewhere(resolved.arms)
     apart: dict[object, list[ResolvedArm]] = {}
     for arm in resolved.arms:
         apart.setdefault(arm.drive.mount().identity if _beside(arm.drive) else id(arm.drive), []).append(arm)
@@ -145,7 +144,7 @@ def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
     least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
     rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
     of_wal = _of_wal(resolved.arms, least_bytes, alternates)
-    for where, more in (*of_wal.items(), *_elsewhere(resolved.arms).items()):
+    for where, more in (*of_wal.items(), *elsewhere.items()):
         here = rooms.get(where, Room(more.mount, 0, 0))
         rooms[where] = Room(
             here.mount,
@@ -260,20 +259,3 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
             )
             resolved.environment.missing.name(f"room on {place}", error)
     return rooms
-
-
-def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *, begins: bool) -> None:
-    """Raise `PgassayError` for all that would be refused; nothing is made or written over, but what a killed run left
-    is removed.
-
-    `refuse` raises for what speaks against the file system of the first arm; `begins`: whether servers take turns is
-    still to be decided. Nothing is looked at without devices.
-    """
-    ahead = resolved.environment.ahead
-    devices = [drive.device for arm in resolved.arms for drive in arm.setup.drive.drives if drive.device is not None]
-    if ahead is None or not devices:
-        return
-    planned = resolve(resolved.study, replace(resolved.environment, drive=ahead(), ahead=None))
-    if begins:
-        planned, _ = resolve_pairing(planned)
-    refuse(check(planned).mount, planned.study)
