@@ -23,7 +23,7 @@ from pgassay.interfaces.server import Installation
 from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.environment import Environment
-from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
+from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, STOCK_SHARED_BUFFERS, Setup, process_bytes, settings_of
 from pgassay.load.options import PgbenchClientOptions, RatedOptions
 from pgassay.postgres import copied
 from pgassay.study.document import COUNTED_LOAD, TIMED_LOAD
@@ -150,6 +150,18 @@ class ResolvedArm:
             return self.data_bytes
         rewritten = WRITTEN_BYTES_PER_S_MAX * (load.timed_s + load.warmup_s)
         return self.data_bytes - self.kept_bytes + min(self.kept_bytes, rewritten)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What its server needs at once: shared buffers, processes, and its data in the page cache; raises `UsageError`
+        for buffers of no size.
+        """
+        typed = self.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
+        try:
+            buffers_bytes = int(typed) * self.setup.block_bytes
+        except ValueError:
+            buffers_bytes = parse_memory(typed)
+        return buffers_bytes + process_bytes(self.setup.load) + self.data_bytes
 
     @property
     def wal_room_bytes(self) -> int:

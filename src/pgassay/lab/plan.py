@@ -169,13 +169,13 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     rounds = rounds_of(window_s(loads), study.design.slice_s)
     nearest, pace = nearest_calibrations(resolved, mount), known_pace(resolved)
     ways = known_ways(resolved, nearest, rounds, prepared.pairing)
-    pairing = _pairing(study, rounds, prepared.pairing)
     own_way = way_of_turns(study) if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
     timed, ahead = length_known(loads), forecast(resolved, pace)
     trial_s = ahead.trial_s if timed else known_trial_s(nearest)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
+    devices, pairing = overwritings(resolved), _pairing(study, rounds, prepared.pairing)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     affordable = sizes.blocks_affordable or study.design.blocks_max
     return Plan(
@@ -211,7 +211,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         layout_bytes=ahead.layout_bytes,
         preparation_s=ahead.preparation_s,
         ageing_s=ahead.ageing_s,
-        overwritings=overwritings(resolved),
+        overwritings=devices,
         trial_calibrated=trial_s is not None and not timed,
         paced_by=ahead.paced_by if timed else 0,
         time_min_s=sizes.time_min_s,

@@ -132,15 +132,15 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
     if (ahead := resolved.foreseen) is not None:
-        ahead, _ = resolve_pairing(ahead)
-        surroundings(bench, check(ahead).mount, ahead.study)
-    resolved, reasons = resolve_pairing(resolved)
-    pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""
-    return _checked(resolved, bench, pairing, begins=True)
+        _checked(ahead, bench, begins=True)
+    return _checked(resolved, bench, begins=True)
 
 
-def _checked(resolved: ResolvedStudy, bench: Workbench, pairing: str = "", *, begins: bool) -> Prepared:
-    """With everything that speaks against measuring here, as a run begins also what is said of its drives."""
+def _checked(resolved: ResolvedStudy, bench: Workbench, *, begins: bool) -> Prepared:
+    """With everything that speaks against measuring here, as a run begins also the pairing and what is said of its
+    drives.
+    """
+    resolved, reasons = resolve_pairing(resolved) if begins else (resolved, ())
     checked = check(resolved)
     said = (*bench.remarks(resolved), *(drive_remarks(resolved, bench) if begins else ()))
     # File systems that are too small for the most WAL that a load could write, in one remark.
@@ -155,6 +155,7 @@ def _checked(resolved: ResolvedStudy, bench: Workbench, pairing: str = "", *, be
         *([Remark("room", scant, scant)] if scant else []),
         *(Remark(code, text, text) for code, text in said),
     )
+    pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""
     return Prepared(resolved, bench, checked, remarks, pairing)
 
 
@@ -373,7 +374,7 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
         require_same_servers(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
         if (ahead := resolved.foreseen) is not None:
-            surroundings(bench, check(ahead).mount, study)
+            _checked(ahead, bench, begins=False)
         prepared = _checked(resolved, bench, begins=False)
     except BaseException:
         run.close()

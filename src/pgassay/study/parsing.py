@@ -98,6 +98,11 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     sizes += [len(levels) for levels in covariates.values()]
     _bound(sizes, most)
     fixed = _fixed(document, catalogue)
+    responses = _table(document, "responses")
+    _known("[responses]", responses, _RESPONSES)
+    primary = _text("[responses]", responses, "primary", "tps")
+    secondary = tuple(str(each) for each in _list("[responses]", responses, "secondary"))
+    design, decide, request = (_table(document, key) for key in ("design", "decide", REQUEST))
     if "treatments" in document:
         treatments = _called(head, points)
         factors = factors or _factors_of(treatments)
@@ -117,11 +122,6 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
             if each in seen:
                 raise _twice(each, seen[each], place)
             seen[each] = place
-    responses = _table(document, "responses")
-    _known("[responses]", responses, _RESPONSES)
-    primary = _text("[responses]", responses, "primary", "tps")
-    secondary = tuple(str(each) for each in _list("[responses]", responses, "secondary"))
-    design, decide, request = (_table(document, key) for key in ("design", "decide", REQUEST))
     parse_request(request)
     model = parse_model(document[RESULT]) if RESULT in document else None
     thresholds = parse_table(decide)
