@@ -134,27 +134,6 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
     )
 
 
-def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """What each file system needs: arms whose clusters live apart do not add up."""
-    elsewhere = _elsewhere(resolved.arms)
-    apart: dict[object, list[ResolvedArm]] = {}
-    for arm in resolved.arms:
-        apart.setdefault(arm.drive.mount().identity if _beside(arm.drive) else id(arm.drive), []).append(arm)
-    alternates = resolved.study.design.pairing == ALTERNATE
-    least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
-    rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
-    of_wal = _of_wal(resolved.arms, least_bytes, alternates)
-    for where, more in (*of_wal.items(), *elsewhere.items()):
-        here = rooms.get(where, Room(more.mount, 0, 0))
-        rooms[where] = Room(
-            here.mount,
-            here.needed_bytes + more.needed_bytes,
-            here.snapshots + more.snapshots,
-            here.at_most_bytes + more.at_most_bytes,
-        )
-    return tuple(rooms.values())
-
-
 def _of_wal(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> dict[object, Room]:
     """What the WAL needs that lies on a real drive of its own, with what of it is kept there in snapshots.
 
@@ -240,22 +219,41 @@ def _beside(drive: DriveOutline) -> bool:
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    rooms = _rooms(resolved)
+    """What each file system needs, of which those that are too small are named to the environment's `missing`.
+
+    Arms whose clusters live apart do not add up.
+    """
+    elsewhere = _elsewhere(resolved.arms)
+    apart: dict[object, list[ResolvedArm]] = {}
     # Where snapshots are kept with their clones, by a directory or device that could have them elsewhere.
-    movable = {
-        drive.mount().identity
-        for drive in (arm.drive for arm in resolved.arms)
-        if _beside(drive) and drive.kind != DATABASES and drive.snapshot_mount() is None
-    }
-    for room in rooms:
+    movable: set[object] = set()
+    for arm in resolved.arms:
+        drive = arm.drive
+        with_clones = _beside(drive)
+        apart.setdefault(drive.mount().identity if with_clones else id(drive), []).append(arm)
+        if with_clones and drive.kind != DATABASES and drive.snapshot_mount() is None:
+            movable.add(drive.mount().identity)
+    alternates = resolved.study.design.pairing == ALTERNATE
+    least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
+    rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
+    of_wal = _of_wal(resolved.arms, least_bytes, alternates)
+    for where, more in (*of_wal.items(), *elsewhere.items()):
+        here = rooms.get(where, Room(more.mount, 0, 0))
+        rooms[where] = Room(
+            here.mount,
+            here.needed_bytes + more.needed_bytes,
+            here.snapshots + more.snapshots,
+            here.at_most_bytes + more.at_most_bytes,
+        )
+    for room in rooms.values():
         place, free_bytes = room.mount.path, room.mount.free_bytes
         if room.least_bytes > free_bytes:
-            elsewhere = " keep them on another drive (pgassay run --snapshots-in DIR),"
-            apart = elsewhere if room.mount.identity in movable else ""
+            to_move = " keep them on another drive (pgassay run --snapshots-in DIR),"
             error = PgassayError(
                 f'"{place}" has {format_size(free_bytes)} free, this study needs about {format_size(room.least_bytes)}',
-                f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
+                "make room there (pgassay drive snapshots shows and removes prepared data),"
+                f"{to_move if room.mount.identity in movable else ''} name another place"
                 " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
             )
             resolved.environment.missing.name(f"room on {place}", error)
-    return rooms
+    return tuple(rooms.values())
