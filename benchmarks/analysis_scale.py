@@ -15,13 +15,14 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
 
-from benchmarks.record_scale import UnsafeDisk
 from pgassay.analysis import boundaries
 from pgassay.record.directory import RunDirectory
+from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.record.series import SCHEMA, compact, parquet
@@ -126,9 +127,8 @@ def make(path: Path, trials: int, seconds: int, recorded: bool = False) -> None:
     series = Series(seconds, chance)
     header = RunHeader("synthetic", "2026-01-01T00:00:00Z", 1, responses(), (), "0.1.0")
     blocks = trials // (len(PAGES) * len(SCRIPTS))
-    disk = UnsafeDisk()
     host = {"cpu": {"usable_processors": 8}}
-    with RunDirectory.create(path, header, write(study(blocks)), host, disk) as run:
+    with patch("os.fsync"), RunDirectory.create(path, header, write(study(blocks)), host) as run:
         for number in range(1, trials + 1):
             staging = run.begin_trial(number)
             run.commit_trial(staging, record(number, chance, recorded), ())
@@ -137,7 +137,7 @@ def make(path: Path, trials: int, seconds: int, recorded: bool = False) -> None:
         run.finish("all written")
         for old in path.glob("*.parquet"):
             old.unlink()
-        compact(disk, path, run.committed)
+        compact(RealDisk(), path, run.committed)
 
 
 def timed(work: Callable[[Path], object], path: Path) -> tuple[float, float]:

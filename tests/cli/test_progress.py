@@ -17,6 +17,7 @@ from pgassay.postgres.builds.builder import Progress
 from pgassay.record.values import Reason
 from pgassay.report import formatting
 from pgassay.report.findings import Findings
+from pgassay.report.trials import Remaining
 from pgassay.study.responses import Status
 from pgassay.testing.planted import make_run
 from tests.test_outgoing import obeyed
@@ -100,7 +101,8 @@ def test_a_bar_is_as_full_as_the_time_that_is_used_of_the_budget_that_ends_the_r
     run = make_run(tmp_path / "run")
     study = Findings(run).study
     drawn = rich.progress.Progress(disable=True)
-    bar = _Bar(replace(study, design=replace(study.design, blocks_max=100, budget_s=60.0)), drawn)
+    asked = replace(study, design=replace(study.design, blocks_max=100, budget_s=60.0))
+    bar = _Bar(Remaining(asked), study.primary, drawn)
     bar.estimated([], 30.0)  # of a run that goes on: before a trial of this session has ended
     (task,) = drawn.tasks
     assert (task.percentage, task.fields["left"]) == (50.0, "at most 30 s left")

@@ -16,6 +16,8 @@ from pgassay.errors import UsageError
 from pgassay.fleet import FleetError, blocks, certificates, worker
 from pgassay.fleet.blocks import names_its_postgres
 from pgassay.fleet.dask_executor import Terms, checked, differences
+from pgassay.lab.named_files import bounds_of
+from pgassay.study import document as documents
 from pgassay.testing import real
 
 STUDY = """
@@ -115,15 +117,18 @@ def test_hosts_with_other_versions_of_postgresql_are_refused_unless_the_study_na
     with pytest.raises(FleetError, match=r"postgres version \(a: 17\.5, b: 16\.4\)"):
         checked({"a": one, "b": other}, Terms(2))
     checked({"a": one, "b": other}, Terms(2, own_postgres=True))
-    assert not names_its_postgres('[factors]\n"table.fillfactor" = ["100", "75"]\n')
-    assert names_its_postgres('[fixed]\n"postgres.version" = "17"\n')
-    assert names_its_postgres('[[treatments]]\n"build.block_size" = "8kB"\n')
-    assert names_its_postgres('[fixed.postgres]\nversion = "17"\n')
+    assert not names_its_postgres(["table.fillfactor", "load.clients"])
+    assert names_its_postgres(["table.fillfactor", "postgres.version"])
+    assert names_its_postgres(["build.block_size"])
 
 
 def test_the_facts_of_a_host_have_its_postgresql() -> None:
     told = worker.facts()["facts"]["postgres"]["version"]
     assert told == str(real.installation().version)
+
+
+def read_files(text: str) -> None:
+    blocks.read_files(text, bounds_of("mine", documents.read("mine", text)))
 
 
 def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: Path) -> None:
@@ -132,7 +137,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
     drive.touch()
     folder.mkdir()
     for text in (f'"load.script" = ["{script}@3", "select-only"]', '"load.clients" = ["1", "2"]'):
-        blocks.read_files("mine", STUDY.format(factor=text))
+        read_files(STUDY.format(factor=text))
     for text, why in (
         (f'"load.init" = ["none", "{tmp_path}/none.sql"]', r'none\.sql" cannot be read: no such file'),
         (f'"load.lua" = ["none", "{folder}"]', 'cluster" is a directory'),
@@ -140,7 +145,7 @@ def test_a_study_with_files_of_its_own_that_cannot_travel_is_refused(tmp_path: P
         ('"load.script" = ["select-only", "mine.sql"]', "does not begin at the root"),
     ):
         with pytest.raises(UsageError, match=why) as raised:
-            blocks.read_files("mine", STUDY.format(factor=text))
+            read_files(STUDY.format(factor=text))
         assert "without --on" in (raised.value.hint or "")
 
 

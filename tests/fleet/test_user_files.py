@@ -20,6 +20,7 @@ from pgassay.interfaces.load import LoadResult
 from pgassay.interfaces.places import UserFiles
 from pgassay.interfaces.server import Server
 from pgassay.lab.arms import ResolvedStudy, resolve
+from pgassay.lab.named_files import bounds_of
 from pgassay.load.pgbench.options import PgbenchOptions, show_scripts
 from pgassay.study import document as documents
 from pgassay.study.model import Study
@@ -92,10 +93,14 @@ def scripts(tmp_path: Path) -> tuple[Path, Path]:
     return found
 
 
+def read_files(text: str, known: dict[str, str] | None = None) -> tuple[UserFile, ...]:
+    return blocks.read_files(text, bounds_of("simulated", documents.read("simulated", text)), known)
+
+
 def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
     first, second = scripts
     load = {"script": [f"{first}@3", str(second)]}
-    study, files = study_of(load=load), blocks.read_files("simulated", document_of(**load))
+    study, files = study_of(load=load), read_files(document_of(**load))
     assert [each.path for each in files] == [str(first), str(second)]
     alone = scripted(tmp_path, study)
     alone.carry_on()
@@ -117,7 +122,7 @@ def test_contents_and_paths_of_the_record_are_those_of_one_machine(tmp_path: Pat
 
 
 def test_a_host_keeps_files_for_itself_while_it_needs_them(tmp_path: Path, scripts: tuple[Path, Path]) -> None:
-    files = blocks.read_files("simulated", document_of(script=[str(each) for each in scripts], init=str(scripts[0])))
+    files = read_files(document_of(script=[str(each) for each in scripts], init=str(scripts[0])))
     assert len(files) == 2, "a file that is named twice is sent once"
     account = accounts.choose()
     with blocks.files_laid_out(files) as own:
@@ -157,7 +162,7 @@ def test_what_is_damaged_or_swells_is_refused(monkeypatch: pytest.MonkeyPatch) -
 
 def refused(text: str, known: dict[str, str] | None = None) -> str:
     with pytest.raises(UsageError) as raised:
-        blocks.read_files("simulated", text, known)
+        read_files(text, known)
     return raised.value.message
 
 
@@ -178,9 +183,9 @@ def test_what_cannot_travel_is_named(
         "COPY t FROM stdin;\n\\\\i 2\n\\.\n",
         encoding="utf-8",
     )
-    assert len(blocks.read_files("simulated", document_of(init=str(schema)))) == 1
+    assert len(read_files(document_of(init=str(schema)))) == 1
     monkeypatch.setattr(blocks, "FILES_BYTES_MAX", 15)
-    blocks.read_files("simulated", document_of(script=str(scripts[0])))
+    read_files(document_of(script=str(scripts[0])))
     told = refused(document_of(script=[str(each) for each in scripts]))
     assert f'"{scripts[1]}" is too large' in told
     assert str(scripts[0]) not in told
@@ -188,8 +193,8 @@ def test_what_cannot_travel_is_named(
 
 def test_a_file_that_has_changed_since_the_run_began_is_refused(scripts: tuple[Path, Path]) -> None:
     text = document_of(script=[str(each) for each in scripts])
-    known = {each.path: each.sha256 for each in blocks.read_files("simulated", text)}
-    assert len(blocks.read_files("simulated", text, known)) == 2
+    known = {each.path: each.sha256 for each in read_files(text)}
+    assert len(read_files(text, known)) == 2
     scripts[1].write_text("SELECT 2;\n", encoding="utf-8")
     told = refused(text, known)
     assert "changed since the run began" in told

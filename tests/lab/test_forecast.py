@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.lab.alternation import CONNECTION_S
-from pgassay.lab.arms import resolve
+from pgassay.lab.arms import resolve, setup_of
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.machine import (
     OVERHEAD_S,
@@ -130,6 +130,10 @@ def test_before_the_first_trial_its_length_is_taken_from_the_study() -> None:
 
 
 def test_a_count_of_transactions_tells_no_length() -> None:
-    assert length_known(study_of())
-    assert not length_known(study_of(load={"transactions": "100"}))
-    assert length_known(study_of(load={"duration": "20s", "transactions": "none"}))
+    def known(load: Mapping[str, str]) -> bool:
+        study = study_of(load=load)
+        return length_known(setup_of(study, arm, every_factor()).load for arm in study.arms)
+
+    assert known({})
+    assert not known({"transactions": "100"})
+    assert known({"duration": "20s", "transactions": "none"})

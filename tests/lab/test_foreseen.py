@@ -17,7 +17,7 @@ from pgassay.interfaces.errors import DriveError
 from pgassay.lab import drives, run
 from pgassay.lab.arms import ResolvedStudy, resolve
 from pgassay.lab.drives import Drives
-from pgassay.lab.preflight import check, foresee
+from pgassay.lab.preflight import check
 from tests.drive.places import attacher
 from tests.fakes.block import FakeKernel
 from tests.lab.simulation import fake_bench, fake_site, study_of
@@ -126,6 +126,12 @@ def test_what_has_nothing_to_do_with_drives_is_refused_before_too(
     assert machine.written == []
 
 
+def ahead_of(resolved: ResolvedStudy) -> ResolvedStudy:
+    ahead = resolved.foreseen
+    assert ahead is not None
+    return ahead
+
+
 def test_a_device_that_may_just_do_is_left_to_the_check_of_what_is_mounted(machine: Machine) -> None:
     """File systems keep different shares of a device for themselves, and a plan knows none of them."""
     resolved = machine.resolved()
@@ -136,7 +142,7 @@ def test_a_device_that_may_just_do_is_left_to_the_check_of_what_is_mounted(machi
             with (machine.disks / name).open("r+b") as file:
                 file.truncate(room_for)
         with pytest.raises(PgassayError, match="this study needs about") if refused else nullcontext():
-            foresee(resolved, lambda mount, study: None, begins=True)
+            check(ahead_of(resolved))
 
 
 def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
@@ -144,15 +150,16 @@ def test_what_killed_runs_left_in_the_directories_of_a_study_takes_no_room(
 ) -> None:
     ended: list[Path] = []
     monkeypatch.setattr(drives, "_end_killed", ended.append)
-    foresee(machine.resolved(fixed={"drive.wal": f"directory:{tmp_path}"}), lambda mount, study: None, begins=True)
+    check(ahead_of(machine.resolved(fixed={"drive.wal": f"directory:{tmp_path}"})))
     assert ended == [machine.place, tmp_path], "each once, however many servers have it"
 
 
 def test_whether_servers_take_turns_is_decided_when_a_run_begins(machine: Machine) -> None:
     asked = machine.resolved(design={"pairing": "alternate"}, load={"checkpoint": "cycle"})
-    foresee(asked, lambda mount, study: None, begins=False)
+    check(ahead_of(asked))
     with pytest.raises(PgassayError, match="turns"):
-        foresee(asked, lambda mount, study: None, begins=True)
+        machine.prepare(asked)
+    assert machine.written == []
 
 
 def test_two_uses_of_one_device_are_refused_before_it_is_written_over(machine: Machine) -> None:

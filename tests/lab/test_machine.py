@@ -16,12 +16,14 @@ from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import resolve
 from pgassay.lab.environment import Environment
 from pgassay.lab.machine import (
+    Nearest,
     forecast,
     known_noise,
     known_pace,
     known_trial_s,
     known_turns,
     lengths_file,
+    nearest_calibrations,
     remember_lengths,
     setting_of,
     user_file,
@@ -56,12 +58,16 @@ def calibrated(study: Study, environment: Environment, **load: str) -> None:
     calibrations.remember(environment.disk, user_file(), found)
 
 
+def nearest(study: Study, environment: Environment, mount: Mount = MOUNT) -> Nearest:
+    return nearest_calibrations(resolve(study, environment), mount)
+
+
 def test_the_length_of_equal_work_is_known_where_this_very_load_was_calibrated(environment: Environment) -> None:
     study = study_of(load=WORK)
-    assert known_trial_s(resolve(study, environment), MOUNT) is None
+    assert known_trial_s(nearest(study, environment)) is None
     calibrated(study, environment)
-    assert known_trial_s(resolve(study, environment), MOUNT) == 17.5
-    assert known_trial_s(resolve(study_of(load={**WORK, "transactions": "2000"}), environment), MOUNT) is None
+    assert known_trial_s(nearest(study, environment)) == 17.5
+    assert known_trial_s(nearest(study_of(load={**WORK, "transactions": "2000"}), environment)) is None
 
 
 def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_load_by_its_defaults(
@@ -75,8 +81,8 @@ def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_loa
     assert "cache" not in given
     old = Calibration("2026-01-02T03:04:05Z", replace(whole, load=given), 3, 5, 2, 17.5, 12.0, NOISE)
     calibrations.remember(environment.disk, user_file(), old)
-    assert known_trial_s(resolve(study, environment), MOUNT) == 17.5
-    cold = known_noise(resolve(study_of(load={**WORK, "cache": "cold"}), environment), MOUNT)
+    assert known_trial_s(nearest(study, environment)) == 17.5
+    cold = known_noise("tps", nearest(study_of(load={**WORK, "cache": "cold"}), environment))
     assert cold is not None
     assert cold.source == "calibrated 2026-01-02, with cache=prewarmed"
 
@@ -84,12 +90,12 @@ def test_a_calibration_that_kept_only_the_options_that_were_given_is_of_this_loa
 def test_noise_is_taken_from_the_nearest_load_and_says_how_that_differed(environment: Environment) -> None:
     study = study_of(load=WORK)
     calibrated(study, environment, clients="8")
-    found = known_noise(resolve(study, environment), MOUNT)
+    found = known_noise("tps", nearest(study, environment))
     assert found is not None
     assert found.found.noise == 0.03
     assert found.source == "calibrated 2026-01-02, with clients=8"
-    assert known_trial_s(resolve(study, environment), MOUNT) is None
-    assert known_noise(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) is None
+    assert known_trial_s(nearest(study, environment)) is None
+    assert known_noise("tps", nearest(study, environment, replace(MOUNT, device="/dev/sdb1"))) is None
 
 
 def in_turns(study: Study, environment: Environment, turns: TurnsRecord, host: str = "") -> None:
@@ -109,47 +115,47 @@ QUICK = replace(USUAL, noise=0.007, noise_low=0.005, noise_high=0.012)
 
 def test_what_servers_in_turns_came_to_is_known(environment: Environment) -> None:
     study = study_of()
-    assert known_turns(resolve(study, environment), MOUNT) is None
+    assert known_turns("tps", nearest(study, environment)) is None
     in_turns(study, environment, USUAL)
-    found = known_turns(resolve(study, environment), MOUNT)
+    found = known_turns("tps", nearest(study, environment))
     assert found is not None
     assert (found.found, found.source) == (USUAL, "calibrated 2026-01-02, this load")
     other = study_of(responses={"primary": "latency_ms"})
-    assert known_turns(resolve(other, environment), MOUNT) is None, "calibrations tell of tps alone"
+    assert known_turns(other.primary, nearest(other, environment)) is None, "calibrations tell of tps alone"
 
 
 def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(environment: Environment) -> None:
     study = study_of()
     in_turns(study, environment, USUAL, host="another machine")
-    assert known_turns(resolve(study, environment), MOUNT) is None
+    assert known_turns("tps", nearest(study, environment)) is None
     in_turns(study, environment, USUAL)
-    assert known_turns(resolve(study, environment), replace(MOUNT, device="/dev/sdb1")) is None
-    assert known_turns(resolve(study, environment), MOUNT) is not None
+    assert known_turns("tps", nearest(study, environment, replace(MOUNT, device="/dev/sdb1"))) is None
+    assert known_turns("tps", nearest(study, environment)) is not None
     user_file().write_bytes(user_file().read_bytes()[:-20])
-    assert known_turns(resolve(study, environment), MOUNT) is None
+    assert known_turns("tps", nearest(study, environment)) is None
 
 
 def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment: Environment) -> None:
     study = study_of()
     resolved = resolve(study, environment)
-    assert known_ways(resolved, MOUNT) == ()
+    rounds = rounds_of(8.0, Design.slice_s)
+    assert known_ways(resolved, nearest(study, environment), rounds) == ()
     calibrated(study, environment)
-    (alone,) = known_ways(resolved, MOUNT)
+    (alone,) = known_ways(resolved, nearest(study, environment), rounds)
     assert (alone.way, alone.noise) == (SEQUENTIAL_WAY, 0.03)
     in_turns(study, environment, USUAL)
-    _, usual = known_ways(resolved, MOUNT)
+    _, usual = known_ways(resolved, nearest(study, environment), rounds)
     assert usual.way == TURNS
-    rounds = rounds_of(8.0, Design.slice_s)
     assert usual.noise == USUAL.noise_with(rounds), "not the rounds that were calibrated"
-    forecast = forecast_of(study, usual, 5)
+    forecast = forecast_of(usual, 5, comparisons=2)
     widths = [width for width in (forecast.low, forecast.width, forecast.high) if width is not None]
     assert len(widths) == 3
     assert widths == sorted(widths)
     assert forecast.width == resolution(usual.noise, 5, comparisons=2)
-    assert forecast_of(study, usual, 4).width is None, "too few for an interval"
-    assert forecast_of(study, replace(usual, high=None), 5).high is None
+    assert forecast_of(usual, 4, comparisons=2).width is None, "too few for an interval"
+    assert forecast_of(replace(usual, high=None), 5, comparisons=2).high is None
     refused = resolve(study_of(load={"checkpoint": "cycle"}), environment)
-    assert [each.way for each in known_ways(refused, MOUNT)] == [SEQUENTIAL_WAY]
+    assert [each.way for each in known_ways(refused, nearest(refused.study, environment), rounds)] == [SEQUENTIAL_WAY]
 
 
 def test_a_plan_says_its_forecasts_a_line_a_way() -> None:

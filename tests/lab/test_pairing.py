@@ -263,7 +263,10 @@ def of_levels(name: str, *levels: str) -> Study:
 
 
 def factor_words(study: Study) -> tuple[str, ...]:
-    return tuple(factor_refusals(study, every_factor()))
+    catalogue = every_factor()
+    varied = (*study.factors, *study.conditions, *study.covariates)
+    factors = {name: factor for name in varied if (factor := catalogue.find(name)) is not None}
+    return tuple(factor_refusals(study, factors))
 
 
 @pytest.mark.parametrize("factor", every_factor().all(), ids=lambda factor: factor.pattern)

@@ -11,9 +11,9 @@ from pgassay.errors import UsageError
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
 from pgassay.postgres.builds.cache import Cache
-from pgassay.postgres.builds.commits import after, between, commit_of, export, first_parents, has_file
+from pgassay.postgres.builds.commits import after, between, commit_of, first_parents, has_file
 from pgassay.postgres.builds.recipe import BuildError, parse_spec
-from pgassay.postgres.builds.sources import Sources
+from pgassay.postgres.builds.sources import Sources, export
 from tests.cli.test_bisect import git
 from tests.security.attackers import as_root, nobody
 

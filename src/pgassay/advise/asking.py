@@ -42,7 +42,7 @@ from pgassay.host import huge_pages
 from pgassay.interfaces.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.interfaces.factor import Factor
 from pgassay.lab import measurements, power_cuts, preparation
-from pgassay.lab.arms import resolve
+from pgassay.lab.arms import resolve, setup_of
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.drives import DRIVES, NEEDED
 from pgassay.lab.machine import Forecast, forecast, known_pace, window_s
@@ -192,13 +192,14 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
         "treatments": [{"server.jit": "on"}, {"server.jit": "off"}], "load": dict(request.question.load),
         "responses": {"primary": request.question.objective},
     }  # fmt: skip
+    study = write_study("advise", draft).study
     space = space_of(
         settings,
         machine,
         request.start,
         allowed=[*request.allowed],
         barred=barred(settings, request.question, environment.catalogue),
-        window_s=window_s(write_study("advise", draft).study),
+        window_s=window_s([setup_of(study, arm, environment.catalogue).load for arm in study.arms]),
         quick=short_form,
     )
     require_levels(space, environment.catalogue, described, installation.check_settings)

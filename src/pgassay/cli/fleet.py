@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pgassay.fleet.blocks import BlockExecutor
     from pgassay.fleet.certificates import Address, Credentials
     from pgassay.interfaces.client import ClientHost
+    from pgassay.lab.arms import ResolvedStudy
     from pgassay.lab.run import Remark, WrittenStudy
 
 DAYS = 365
@@ -145,9 +146,9 @@ class Fleet:
 
 @contextmanager
 def fleet_of(
-    arguments: argparse.Namespace, name: str, document: str, begun: Mapping[str, Any] | None = None
+    arguments: argparse.Namespace, resolved: "ResolvedStudy", document: str, begun: Mapping[str, Any] | None = None
 ) -> "Iterator[Fleet]":
-    """The hosts that the options name, for a study of this name and recorded `document`; raises `PgassayError`.
+    """The hosts that the options name, for this study and its recorded `document`; raises `PgassayError`.
 
     Of a run that goes on, `begun` are the facts of when it began: the user's files must be what they were.
     """
@@ -157,12 +158,14 @@ def fleet_of(
     from pgassay.fleet.certificates import parse_address
     from pgassay.lab.run import Remark
 
-    files = read_files(name, document, (begun or {}).get(FILES_FACT))
-    address, own = parse_address(arguments.on), names_its_postgres(document)
+    bounds = [each for arm in resolved.arms for each in arm.bound]
+    own = names_its_postgres(each.name for each in bounds)
+    files = read_files(document, bounds, (begun or {}).get(FILES_FACT))
+    address = parse_address(arguments.on)
     terms = dask_executor.Terms(
         arguments.hosts, arguments.shared_machine, arguments.mixed_hosts, own, spare=arguments.spare
     )
-    bench = Bench(name, document, arguments.allow_busy, arguments.allow_volatile, files)
+    bench = Bench(resolved.study.name, document, arguments.allow_busy, arguments.allow_volatile, files)
     credentials = _credentials_of(address, arguments, "head")
     with dask_executor.connect(address, credentials, terms.wait_s) as client:
         executor = dask_executor.DaskExecutor(client, terms, bench.job)

@@ -40,8 +40,9 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
     if quiet:
         yield Watcher()
         return
+    left = Remaining(study)
     if not stream.isatty():
-        lines = BlockLines(study, stream)
+        lines = BlockLines(left, stream)
         yield lines
         lines.end()
         return
@@ -49,24 +50,24 @@ def watcher_for(study: Study, stream: TextIO, *, quiet: bool) -> Iterator[Watche
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(file=plain(stream), markup=False, emoji=False)
-    doing, left = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[left]"))
+    doing, remaining = (TextColumn(f"{{task.{name}}}", markup=False) for name in ("description", "fields[left]"))
     with (
-        Progress(doing, BarColumn(), left, TimeElapsedColumn(), console=console, transient=True) as progress,
+        Progress(doing, BarColumn(), remaining, TimeElapsedColumn(), console=console, transient=True) as progress,
         # The bar takes over what others print, and writes to the stream below ours.
         redirect_stdout(cast("TextIO", Output(sys.stdout))),
         redirect_stderr(cast("TextIO", Output(sys.stderr))),
     ):
-        yield _Bar(study, progress)
+        yield _Bar(left, study.primary, progress)
 
 
 class _Bar(Watcher):
     """Draws what happens. The end is not known beforehand: a study stops when it knows enough."""
 
-    def __init__(self, study: Study, progress: "Progress") -> None:
-        self._study = study
+    def __init__(self, left: Remaining, primary: str, progress: "Progress") -> None:
+        self._left = left
+        self._primary = primary
         self._progress = progress
         self._task = progress.add_task("starting", total=1.0, left="")
-        self._left = Remaining(study)
         self._shown: Sequence[Effect] = ()
         self._hosts: dict[str, TaskID] = {}
 
@@ -80,7 +81,7 @@ class _Bar(Watcher):
     def trial_finished(self, record: TrialRecord) -> None:
         self._left.add(record)
         self._draw()
-        value = record.responses.get(self._study.primary)
+        value = record.responses.get(self._primary)
         if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
             self._tell(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
@@ -122,10 +123,9 @@ class _Bar(Watcher):
 class BlockLines(Watcher):
     """Prints one line for each block on a stream that is no terminal: how it went, and the estimates after it."""
 
-    def __init__(self, study: Study, stream: TextIO) -> None:
-        self._study = study
+    def __init__(self, left: Remaining, stream: TextIO) -> None:
+        self._left = left
         self._stream = stream
-        self._left = Remaining(study)
         self._trials: list[TrialRecord] = []
         self._effects: Sequence[Effect] = ()
         self._dropped: list[str] = []

@@ -79,14 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         stack.enter_context(reopened.run)  # it is closed where the run does not go on, too
         for remark in reopened.prepared.remarks:
             warn(remark.warning)
-        require(arguments, reopened.prepared.resolved.study.decide)
+        resolved = reopened.prepared.resolved
+        require(arguments, resolved.study.decide)
         hosts = None
         if on_fleet:
-            found = fleet.fleet_of(arguments, record.header.study, record.study_toml, record.host)
+            found = fleet.fleet_of(arguments, resolved, record.study_toml, record.host)
             hosts = stack.enter_context(found)
         mark_resumed(reopened, hosts.files if hosts else None)
         stack.enter_context(live_pages(arguments.run.absolute(), arguments))
-        resolved = reopened.prepared.resolved
         status = conduct(resolved, reopened.run, quiet=silent(arguments), hosts=hosts)
     return finish(status, arguments.run.absolute(), arguments)
 

@@ -263,7 +263,7 @@ def run_document(
             hosts, recorded = None, None
             if on_fleet:
                 text = recorded_study(prepared.resolved.study, written.document)
-                hosts = stack.enter_context(fleet.fleet_of(arguments, written.study.name, text))
+                hosts = stack.enter_context(fleet.fleet_of(arguments, prepared.resolved, text))
                 prepared = replace(prepared, remarks=(*prepared.remarks, *hosts.remarks))
                 recorded = {"fleet": dict(hosts.facts), **hosts.files}
             directory = begin(

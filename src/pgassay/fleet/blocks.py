@@ -20,7 +20,7 @@ import os
 import stat
 import tomllib
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -38,9 +38,8 @@ from pgassay.fleet.parcels import Arrived, Inbox, Parcel, pack, unpack
 from pgassay.host import accounts
 from pgassay.interfaces.places import UserFiles
 from pgassay.interfaces.probe import Sample
-from pgassay.lab.arms import ResolvedStudy
+from pgassay.lab.arms import Bound, ResolvedStudy
 from pgassay.lab.decisions import hosts_within_reach
-from pgassay.lab.named_files import bounds_of
 from pgassay.lab.run import committed, journalled
 from pgassay.lab.runner import RunLoop, Watcher, Work, play, trial_seed, try_to_prepare
 from pgassay.lab.trial_state import Assignment, HostState
@@ -67,15 +66,15 @@ class UserFile(msgspec.Struct, frozen=True):
     packed: bytes
 
 
-def read_files(name: str, document: str, known: Mapping[str, str] | None = None) -> tuple[UserFile, ...]:
+def read_files(document: str, bounds: Iterable[Bound], known: Mapping[str, str] | None = None) -> tuple[UserFile, ...]:
     """The files that a recorded study names; raises `UsageError`, with their names, for those that cannot travel.
 
-    `known` has the SHA-256 of each when the run began: what has changed since is refused.
+    `bounds` are the levels of its arms, `document` is its text. `known` has the SHA-256 of each file when the run
+    began: what has changed since is refused.
     """
     refused: dict[str, str] = {}
     contents: dict[str, bytes] = {}
-    recorded = documents.read(name, document)
-    for bound in bounds_of(name, recorded):
+    for bound in {(each.name, each.level): each for each in bounds}.values():
         for path in () if bound.name.startswith(DRIVES) else bound.paths:
             text = str(path)
             if text in contents or text in refused:
@@ -92,7 +91,7 @@ def read_files(name: str, document: str, known: Mapping[str, str] | None = None)
                 found = found if line is None else f"has psql read another file: {line}"
             if isinstance(found, str):
                 refused[text] = found
-    for text in documents.texts(recorded):
+    for text in documents.texts(tomllib.loads(document)):
         if "/" in text and text not in contents and text not in refused:
             with suppress(OSError):  # a long text with a slash in it, as SQL is
                 if Path(text).is_file():
@@ -252,9 +251,8 @@ class Job(msgspec.Struct, frozen=True):
     bench: Bench
 
 
-def names_its_postgres(document: str) -> bool:
+def names_its_postgres(names: Iterable[str]) -> bool:
     """Does a study say which PostgreSQL serves, by version or by build? Then what else a host has does not matter."""
-    names = documents.names_in(tomllib.loads(document))
     return any(name.partition(".")[0] in ("build", "postgres") for name in names)
 
 

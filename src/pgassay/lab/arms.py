@@ -22,7 +22,7 @@ from pgassay.interfaces.server import Installation
 from pgassay.interfaces.store import Drive, Needs
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.environment import Environment
-from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, Setup, process_bytes, settings_of
+from pgassay.lab.settings import MEMORY, PREPARING, STOCK_BYTES, STOCK_SHARED_BUFFERS, Setup, process_bytes, settings_of
 from pgassay.load.options import PgbenchClientOptions, RatedOptions
 from pgassay.study.document import COUNTED_LOAD, TIMED_LOAD
 from pgassay.study.levels import Arm, Level
@@ -147,6 +147,18 @@ class ResolvedArm:
         return self.data_bytes - self.kept_bytes + min(self.kept_bytes, rewritten)
 
     @property
+    def memory_bytes(self) -> int:
+        """What its server needs at once: shared buffers, processes, and its data in the page cache; raises `UsageError`
+        for buffers of no size.
+        """
+        typed = self.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
+        try:
+            buffers_bytes = int(typed) * self.setup.block_bytes
+        except ValueError:
+            buffers_bytes = parse_memory(typed)
+        return buffers_bytes + process_bytes(self.setup.load) + self.data_bytes
+
+    @property
     def wal_room_bytes(self) -> int:
         """What WAL takes at most besides a clone's data: what `max_wal_size` admits, or what the load can write in its
         time; never less than `WAL_BYTES`.
@@ -214,6 +226,16 @@ class ResolvedStudy:
         for option, text in {**COUNTED_LOAD, "transactions": str(along), "count": "on"}.items():
             held[f"load.{option}"] = Level(text, text)
         return ResolvedStudy(replace(self.study, fixed=held), self.environment, self.set)
+
+    @property
+    def foreseen(self) -> "ResolvedStudy | None":
+        """The study with its drives as a plan sees them: nothing is made or written over, but what a killed run left is
+        removed. None without devices: there is nothing to look at before they are attached.
+        """
+        ahead = self.environment.ahead
+        if ahead is None or all(drive.device is None for arm in self.arms for drive in arm.setup.drive.drives):
+            return None
+        return ResolvedStudy(self.study, replace(self.environment, drive=ahead(), ahead=None))
 
     def in_block(self, block: int) -> "ResolvedStudy":
         return self.on_sets[(block - 1) % len(self.on_sets)]

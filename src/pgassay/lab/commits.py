@@ -54,8 +54,9 @@ from pgassay.lab.preparation import prepare
 from pgassay.lab.run import Watching, WrittenStudy, run_at, write_study
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.data import is_dump
-from pgassay.postgres.builds.commits import Commit, after, commit_of, export, first_parents, has_file
+from pgassay.postgres.builds.commits import Commit, after, commit_of, first_parents, has_file
 from pgassay.postgres.builds.recipe import BuildError
+from pgassay.postgres.builds.sources import export
 from pgassay.record import formats
 from pgassay.record.disk import Disk, HeldError, keep_file
 from pgassay.record.reading import Run

@@ -219,8 +219,8 @@ def extension_of(
 
 def ruled_so_far(study: Study, header: RunHeader, entries: Sequence[Entry]) -> Study:
     """The study with the horizon that these journal lines fixed, if they did, and the end that they extended it to."""
-    fixed = horizon_in(entries)
-    return ruled(study, header.rule, fixed and Horizon(*fixed), extension_in(entries))
+    extension, fixed = extension_in(entries), horizon_in(entries)
+    return ruled(study, header.rule, fixed and Horizon(*fixed), extension)
 
 
 def extension_in(entries: Sequence[Entry]) -> Extension | None:

@@ -150,7 +150,10 @@ class Environment:
     """Of servers of the user's that are compared, the environment of each by its level of `postgres.server`: a set has
     one of each level, and blocks go to the sets in turn. Empty where nothing but levels differs between arms."""
     ahead: Callable[[], Attach] | None = None
-    """Attaches drives as a plan sees them, before a device is written over (`preflight.foresee`); None for plans."""
+    """Attaches drives as a plan sees them, before a device is written over (`ResolvedStudy.foreseen`).
+
+    None for plans.
+    """
     files: UserFiles = field(default_factory=UserFiles)
     """Where the user's files are that the study names by their paths on another machine."""
     held: Callable[[], AbstractContextManager[None]] = nullcontext

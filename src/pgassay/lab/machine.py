@@ -9,7 +9,7 @@ past runs took here (`known_pace`). A run measures its own trials: its decisions
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -29,7 +29,6 @@ from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, Setting
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
 from pgassay.record.values import TrialRecord
-from pgassay.study.levels import Arm
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.responses import Status
 
@@ -62,32 +61,28 @@ _GB = 1e9
 
 def planned_s(study: Study) -> float:
     """The length of a trial that decisions assume before one has been measured: the mean over the arms, in seconds."""
-    return sum(planned_trial_s(study, arm) for arm in study.arms) / len(study.arms)
+    lengths = []
+    for arm in study.arms:
+        levels = study.levels_of(arm)
+        load = {name.removeprefix("load."): each.canonical for name, each in levels.items() if name.startswith("load.")}
+        lengths.append(planned_trial_s(drivers.options_of(load), levels))
+    return sum(lengths) / len(lengths)
 
 
-def window_s(study: Study) -> float:
-    """The measured window of a trial: the mean over the arms, in seconds."""
-    lengths = [_options_of(study, arm).duration_s for arm in study.arms]
-    return sum(DURATION_S if each is None else each for each in lengths) / len(lengths)
+def window_s(loads: Sequence[LoadOptions]) -> float:
+    """The measured window of a trial: the mean over the arms' loads, in seconds."""
+    return sum(DURATION_S if each.duration_s is None else each.duration_s for each in loads) / len(loads)
 
 
-def length_known(study: Study) -> bool:
-    """Does the study say how long its trials take? Not where an arm counts transactions instead of time."""
-    return all(_options_of(study, arm).timed_s is not None for arm in study.arms)
+def length_known(loads: Iterable[LoadOptions]) -> bool:
+    """Do the arms' loads say how long trials take? Not where one counts transactions instead of time."""
+    return all(each.timed_s is not None for each in loads)
 
 
-def _options_of(study: Study, arm: Arm) -> LoadOptions:
-    levels = study.levels_of(arm).items()
-    return drivers.options_of(
-        {name.removeprefix("load."): level.canonical for name, level in levels if name.startswith("load.")}
-    )
-
-
-def planned_trial_s(study: Study, arm: Arm) -> float:
-    """The length of a trial of this arm that decisions assume before one has been measured, in seconds."""
-    options = _options_of(study, arm)
+def planned_trial_s(options: LoadOptions, levels: Container[str]) -> float:
+    """The length of a trial with these levels that decisions assume before one has been measured, in seconds."""
     # A default warm-up is left out, as in the decisions of the records that there are.
-    warmup_s = options.warmup_s if "load.warmup" in study.levels_of(arm) else 0
+    warmup_s = options.warmup_s if "load.warmup" in levels else 0
     return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s + OVERHEAD_S
 
 
@@ -123,7 +118,8 @@ def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
     aged: dict[str, float] = {}  # ageing the drives: the load runs once for each snapshot, as in a trial
     for arm in resolved.arms:
         if arm.drive.ageing() is not None:
-            aged.setdefault(arm.snapshot_key, planned_trial_s(resolved.study, arm.arm))
+            length_s = planned_trial_s(arm.setup.load, resolved.study.levels_of(arm.arm))
+            aged.setdefault(arm.snapshot_key, length_s)
     return Forecast(
         load_s=loaded_s,
         trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,
@@ -147,7 +143,7 @@ def times_expected(
     whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
     expected_s = sum(_besides_s(by_name[each.arm]) for each in whole)
     took_s = sum(each.length_s - _loaded_s(by_name[each.arm]) for each in whole)
-    if not length_known(resolved.study) or expected_s <= 0.0 or took_s <= 0.0:
+    if not length_known(arm.setup.load for arm in resolved.arms) or expected_s <= 0.0 or took_s <= 0.0:
         return None
     by_key = {arm.snapshot_key: arm for arm in resolved.arms if arm.drive.ageing() is None}
     made = by_key.keys() & preparing_s.keys()
@@ -212,14 +208,25 @@ def _with_whole_load(calibration: Calibration) -> Calibration:
     return replace(calibration, setting=replace(calibration.setting, load=load))
 
 
-def known_noise(resolved: ResolvedStudy, mount: Mount) -> Calibrated[NoiseRecord] | None:
+Nearest = Sequence[tuple[Calibration | None, tuple[str, ...]]]
+"""For each arm the calibration that fits best, and how its load differs."""
+
+
+def nearest_calibrations(resolved: ResolvedStudy, mount: Mount) -> Nearest:
+    here = [_with_whole_load(each) for each in calibrations.read(resolved.environment.disk, user_file()).calibrations]
+    settings = [setting_of(arm, mount) for arm in resolved.arms]
+    found = [(calibrations.nearest(here, each), each) for each in settings]
+    return [(nearest, nearest.setting.differences(each) if nearest else ()) for nearest, each in found]
+
+
+def known_noise(primary: str, nearest: Nearest) -> Calibrated[NoiseRecord] | None:
     """None where nothing alike was calibrated for one of the arms, or not for the primary response."""
     found: list[Calibrated[NoiseRecord]] = []
-    for nearest, differences in _nearest(resolved, mount):
-        noise = nearest.noise.get(resolved.study.primary) if nearest else None
-        if nearest is None or noise is None:
+    for each, differences in nearest:
+        noise = each.noise.get(primary) if each else None
+        if each is None or noise is None:
             return None
-        found.append(Calibrated(noise, _source(nearest, differences)))
+        found.append(Calibrated(noise, _source(each, differences)))
     return max(found, key=lambda each: each.found.noise)
 
 
@@ -228,40 +235,23 @@ def _source(calibration: Calibration, differences: Sequence[str]) -> str:
     return f"calibrated {calibration.measured_utc[:10]}, {load}"
 
 
-def known_turns(resolved: ResolvedStudy, mount: Mount) -> Calibrated[TurnsRecord] | None:
+def known_turns(primary: str, nearest: Nearest) -> Calibrated[TurnsRecord] | None:
     """What equal servers in turns came to; None unless it was measured for all arms, and only `tps` was."""
-    if resolved.study.primary != TPS:
-        return None
-    nearest = list(_nearest(resolved, mount))
-    mine = [
-        Calibrated(each.turns[TURNS], _source(each, differ)) for each, differ in nearest if each and TURNS in each.turns
-    ]
+    measured = [(each, differ) for each, differ in nearest if each and TURNS in each.turns] if primary == TPS else []
+    mine = [Calibrated(each.turns[TURNS], _source(each, differ)) for each, differ in measured]
     return max(mine, key=lambda each: each.found.noise) if mine and len(mine) == len(nearest) else None
 
 
-def known_trial_s(resolved: ResolvedStudy, mount: Mount) -> float | None:
+def known_trial_s(nearest: Nearest) -> float | None:
     """How long a trial took on average where this very load was calibrated; None unless it was for every arm."""
-    lengths = []
-    for nearest, differences in _nearest(resolved, mount):
-        if nearest is None or differences:
-            return None
-        lengths.append(nearest.trial_s)
-    return sum(lengths) / len(lengths)
-
-
-def _nearest(resolved: ResolvedStudy, mount: Mount) -> Iterator[tuple[Calibration | None, tuple[str, ...]]]:
-    """For each arm the calibration that fits best, and how its load differs."""
-    here = [_with_whole_load(each) for each in calibrations.read(resolved.environment.disk, user_file()).calibrations]
-    for arm in resolved.arms:
-        setting = setting_of(arm, mount)
-        nearest = calibrations.nearest(here, setting)
-        yield nearest, nearest.setting.differences(setting) if nearest else ()
+    lengths = [each.trial_s for each, differences in nearest if each is not None and not differences]
+    return sum(lengths) / len(lengths) if len(lengths) == len(nearest) else None
 
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    lengths = known.read_lengths(resolved.environment.disk, lengths_file())
-    return lengths.pace(_kind_of(resolved), _data_bytes(resolved), latest)
+    kind, data_bytes = _kind_of(resolved), _data_bytes(resolved)
+    return known.read_lengths(resolved.environment.disk, lengths_file()).pace(kind, data_bytes, latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:

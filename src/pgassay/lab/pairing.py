@@ -5,21 +5,20 @@ block fit into memory together with their data: else they would compete for the 
 of it would win (docs/record.md, "Servers in turns").
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pgassay.design.schedule import cells
 from pgassay.errors import UsageError
-from pgassay.interfaces.factor import Stage
+from pgassay.interfaces.factor import Factor, Stage
 from pgassay.interfaces.kinds import NONE
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
-from pgassay.lab.catalogue import FactorCatalogue
-from pgassay.lab.settings import STOCK_SHARED_BUFFERS, mode_of, process_bytes
+from pgassay.lab.settings import mode_of
 from pgassay.load.options import OPEN_LOOP
 from pgassay.load.responses import IN_SLICES
 from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL, Study
-from pgassay.study.units import format_size, parse_memory
+from pgassay.study.units import format_size
 from pgassay.study.work import UNPINNED
 
 ONE_SERVER = "the treatments are databases of a server of yours, which cannot stand still for one of them"
@@ -35,15 +34,15 @@ def refusals(resolved: ResolvedStudy) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_refusals(resolved)))
 
 
-def factor_refusals(study: Study, catalogue: FactorCatalogue) -> Iterator[str]:
-    """Why this study's factors cannot be compared in turns, a clause for each.
+def factor_refusals(study: Study, factors: Mapping[str, Factor]) -> Iterator[str]:
+    """Why this study's factors cannot be compared in turns, a clause for each; `factors` has each by its name.
 
     Treatments must not differ in what shows too late; conditions and covariates vary within a block, too, and must not
     be what all its servers share.
     """
     varied = [name for name, levels in study.factors.items() if len(set(levels)) > 1]
     for name in (*varied, *study.conditions, *study.covariates):
-        factor = catalogue.find(name)
+        factor = factors.get(name)
         turns = None if factor is None else factor.turns(name)
         if turns is None:
             yield f"{name}: it is not known how soon it shows"
@@ -99,7 +98,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
             yield WRITES
         if study.design.placement == PAIRED and not pairs(resolved):
             yield NO_PAIRS
-    yield from factor_refusals(study, resolved.environment.catalogue)
+    yield from factor_refusals(study, {each.name: each.factor for arm in arms for each in arm.bound})
     asked = set()
     for arm in arms:
         options = arm.setup.load
@@ -112,14 +111,16 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         if name not in IN_SLICES and any(name == each.name for arm in arms for each in arm.load.responses):
             yield f"{name} is not measured in slices"
     try:
-        wanted, most = max(((_memory_bytes(each), each) for each in together), key=lambda found: found[0])
+        wanted, most = max(
+            ((sum(arm.memory_bytes for arm in each), each) for each in together), key=lambda found: found[0]
+        )
     except UsageError:
         return  # A size that is no size is refused by PostgreSQL itself, in its own words.
     limit = int(MEMORY_SHARE * resolved.environment.memory_bytes)
     if wanted > limit:
         yield (
             f"{len(most)} servers at once need {format_size(wanted)} of memory with their data"
-            f" (one needs {format_size(_memory_bytes(most[:1]))}), and {format_size(limit)} may be used"
+            f" (one needs {format_size(most[0].memory_bytes)}), and {format_size(limit)} may be used"
         )
 
 
@@ -138,16 +139,3 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     first = kinds_in(arm.drive.kind)[0]
     if first is not None and first.holds_one_cluster:
         yield f"a drive of the kind {arm.drive.kind} holds one cluster at a time"
-
-
-def _memory_bytes(arms: Sequence[ResolvedArm]) -> int:
-    """What these servers need at once: shared buffers, processes, and their data in the page cache."""
-    needed = 0
-    for arm in arms:
-        typed = arm.settings.get("shared_buffers", STOCK_SHARED_BUFFERS)
-        try:
-            buffers = int(typed) * arm.setup.block_bytes
-        except ValueError:
-            buffers = parse_memory(typed)
-        needed += buffers + process_bytes(arm.setup.load) + arm.data_bytes
-    return needed

@@ -10,15 +10,16 @@ from pgassay.design.horizon import Plan as Sizes
 from pgassay.design.horizon import plan as size_up
 from pgassay.design.schedule import cells, is_baseline, order, rounds_of
 from pgassay.host.accounts import describe as describe_account
-from pgassay.interfaces.places import Mount
 from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.machine import (
+    Nearest,
     forecast,
     known_noise,
     known_pace,
     known_trial_s,
     known_turns,
     length_known,
+    nearest_calibrations,
     window_s,
 )
 from pgassay.lab.pairing import refusals
@@ -158,14 +159,18 @@ class Plan:
 
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
-    study, mount = resolved.study, checked.mount
-    ways = known_ways(resolved, mount, prepared.pairing)
+    study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
+    rounds = rounds_of(window_s(loads), study.design.slice_s)
+    nearest, pace = nearest_calibrations(resolved, mount), known_pace(resolved)
+    ways = known_ways(resolved, nearest, rounds, prepared.pairing)
     own_way = TURNS if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
     noise = next((each for each in ways if each.way == own_way), None)
-    timed, ahead = length_known(study), forecast(resolved, known_pace(resolved))
-    trial_s = ahead.trial_s if timed else known_trial_s(resolved, mount)
+    timed, ahead = length_known(loads), forecast(resolved, pace)
+    trial_s = ahead.trial_s if timed else known_trial_s(nearest)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
+    pairing = _pairing(study, rounds, prepared.pairing)
+    comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
     affordable = sizes.blocks_affordable or study.design.blocks_max
     return Plan(
         study=study.name,
@@ -176,8 +181,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         baseline=study.design.baseline.name,
         seed=seed,
         arms=tuple(arm.name for arm in study.arms),
+        pairing=pairing,
         first_block=tuple(arm.name for arm in order(study, seed, 1, study.arms)),
-        pairing=_pairing(prepared),
         fixed={name: level.typed for name, level in study.fixed.items()},
         postgres=[each for each in installations(resolved) if each["found_by"] != STAND_IN],
         unbuilt=prepared.bench.missing_builds(arm.setup.build for arm in resolved.arms),
@@ -209,11 +214,11 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         noise_source=None if noise is None else noise.source,
         resolution=study.design.resolution,
         precision=study.design.precision,
-        risk=risk_forecast(study, [arm.setup.load.cuts for arm in resolved.arms], sizes, first_s),
+        risk=risk_forecast(study, [each.cuts for each in loads], sizes, first_s),
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(forecast_of(study, each, affordable) for each in ways),
+        forecasts=tuple(forecast_of(each, affordable, comparisons) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
         # One after each block but the last.
@@ -247,28 +252,27 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     )
 
 
-def known_ways(resolved: ResolvedStudy, mount: Mount, no_turns: str = "") -> tuple[MethodNoise, ...]:
-    """Each way of running a block's servers that was calibrated and may answer this study.
+def known_ways(resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns: str = "") -> tuple[MethodNoise, ...]:
+    """Each way of running a block's servers that was calibrated and may answer this study, in turns by these `rounds`.
 
     `no_turns` says why turns are not possible where that is known: asking once more may start programs.
     """
     study, found = resolved.study, []
-    alone = known_noise(resolved, mount)
+    alone = known_noise(study.primary, nearest)
     if alone is not None:
         noise = alone.found
         found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
-    if (known := known_turns(resolved, mount)) is not None:
+    if (known := known_turns(study.primary, nearest)) is not None:
         turns = known.found
-        expected = turns.noise_with(rounds_of(window_s(study), study.design.slice_s))
+        expected = turns.noise_with(rounds)
         low, high = (expected * end / turns.noise for end in (turns.noise_low, turns.noise_high))
         found.append(MethodNoise(TURNS, expected, low, high, known.source))
     return tuple(found)
 
 
-def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast:
-    comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
+def forecast_of(known: MethodNoise, blocks: int, comparisons: int) -> MethodForecast:
     width, low, high = (
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)
         for noise in (known.noise, known.low, known.high)
@@ -276,12 +280,9 @@ def forecast_of(study: Study, known: MethodNoise, blocks: int) -> MethodForecast
     return MethodForecast(known.way, blocks, width, low, high, known.source)
 
 
-def _pairing(prepared: Prepared) -> str:
+def _pairing(study: Study, rounds: int, no_turns: str) -> str:
     """How the servers of a block are run, in words, and why not in turns where that was to be chosen."""
-    study = prepared.resolved.study
-    design = study.design
-    if design.pairing != ALTERNATE:
-        return prepared.pairing or "one server after the other"
+    if study.design.pairing != ALTERNATE:
+        return no_turns or "one server after the other"
     together = max(len(each) for each in cells(study.arms))
-    rounds = rounds_of(window_s(study), design.slice_s)
-    return f"{together} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
+    return f"{together} servers at once take turns: {rounds} slices of {study.design.slice_s:g} s each"

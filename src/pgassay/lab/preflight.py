@@ -7,11 +7,11 @@ their disk and were stored as results (Vondra 2022), so room is asked for by pag
 
 Drives are attached one by one, and writing a device over takes hours: a second one that is in use, or carries data of
 others, or has too little room, must not be found after them. So every arm is looked at as a plan sees it first
-(`foresee`).
+(`ResolvedStudy.foreseen`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from pgassay.design.schedule import cells
 from pgassay.drive.options import WAL_KEPT_BYTES
@@ -20,14 +20,13 @@ from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.places import Mount
 from pgassay.interfaces.store import DATABASES, DriveOutline
 from pgassay.lab import counted, host_stage, measurements, power_cuts
-from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, resolve, wal_least_bytes
-from pgassay.lab.pairing import resolve_pairing
+from pgassay.lab.arms import WAL_BYTES, ResolvedArm, ResolvedStudy, wal_least_bytes
 from pgassay.lab.places import STAND_IN
-from pgassay.lab.settings import check_block_counts, require_connections
+from pgassay.lab.settings import require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study import thresholds
 from pgassay.study.drives import DATA, WAL, kinds_in
-from pgassay.study.model import ALTERNATE, Study
+from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.units import format_size
 
@@ -72,13 +71,12 @@ def check(resolved: ResolvedStudy) -> Checked:
     What the machine lacks (room, memory, programs, host factors) is named to the environment's `missing`.
     """
     study, arms = resolved.study, resolved.arms
-    check_block_counts(study)
+    responses = _responses(resolved)
     for driver in dict.fromkeys(arm.setup.load.driver for arm in arms):
         try:
             resolved.environment.require_program(driver)
         except UsageError as error:
             resolved.environment.missing.name(f"program of {driver}", error)
-    responses = _responses(resolved)
     known = [response.name for response in responses]
     for name in (study.primary, *study.secondary):
         if name not in known:
@@ -134,26 +132,6 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
         *counted.responses(options),
         *(METRONOME if alternates else ()),
     )
-
-
-def _rooms(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    """What each file system needs: arms whose clusters live apart do not add up."""
-    apart: dict[object, list[ResolvedArm]] = {}
-    for arm in resolved.arms:
-        apart.setdefault(arm.drive.mount().identity if _beside(arm.drive) else id(arm.drive), []).append(arm)
-    alternates = resolved.study.design.pairing == ALTERNATE
-    least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
-    rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
-    of_wal = _of_wal(resolved.arms, least_bytes, alternates)
-    for where, more in (*of_wal.items(), *_elsewhere(resolved.arms).items()):
-        here = rooms.get(where, Room(more.mount, 0, 0))
-        rooms[where] = Room(
-            here.mount,
-            here.needed_bytes + more.needed_bytes,
-            here.snapshots + more.snapshots,
-            here.at_most_bytes + more.at_most_bytes,
-        )
-    return tuple(rooms.values())
 
 
 def _of_wal(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> dict[object, Room]:
@@ -241,39 +219,41 @@ def _beside(drive: DriveOutline) -> bool:
 
 
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
-    rooms = _rooms(resolved)
+    """What each file system needs, of which those that are too small are named to the environment's `missing`.
+
+    Arms whose clusters live apart do not add up.
+    """
+    elsewhere = _elsewhere(resolved.arms)
+    apart: dict[object, list[ResolvedArm]] = {}
     # Where snapshots are kept with their clones, by a directory or device that could have them elsewhere.
-    movable = {
-        drive.mount().identity
-        for drive in (arm.drive for arm in resolved.arms)
-        if _beside(drive) and drive.kind != DATABASES and drive.snapshot_mount() is None
-    }
-    for room in rooms:
+    movable: set[object] = set()
+    for arm in resolved.arms:
+        drive = arm.drive
+        with_clones = _beside(drive)
+        apart.setdefault(drive.mount().identity if with_clones else id(drive), []).append(arm)
+        if with_clones and drive.kind != DATABASES and drive.snapshot_mount() is None:
+            movable.add(drive.mount().identity)
+    alternates = resolved.study.design.pairing == ALTERNATE
+    least_bytes = wal_least_bytes(each.settings for each in resolved.arms)
+    rooms: dict[object, Room] = {place: _room(arms, least_bytes, alternates) for place, arms in apart.items()}
+    of_wal = _of_wal(resolved.arms, least_bytes, alternates)
+    for where, more in (*of_wal.items(), *elsewhere.items()):
+        here = rooms.get(where, Room(more.mount, 0, 0))
+        rooms[where] = Room(
+            here.mount,
+            here.needed_bytes + more.needed_bytes,
+            here.snapshots + more.snapshots,
+            here.at_most_bytes + more.at_most_bytes,
+        )
+    for room in rooms.values():
         place, free_bytes = room.mount.path, room.mount.free_bytes
         if room.least_bytes > free_bytes:
-            elsewhere = " keep them on another drive (pgassay run --snapshots-in DIR),"
-            apart = elsewhere if room.mount.identity in movable else ""
+            to_move = " keep them on another drive (pgassay run --snapshots-in DIR),"
             error = PgassayError(
                 f'"{place}" has {format_size(free_bytes)} free, this study needs about {format_size(room.least_bytes)}',
-                f"make room there (pgassay drive snapshots shows and removes prepared data),{apart} name another place"
+                "make room there (pgassay drive snapshots shows and removes prepared data),"
+                f"{to_move if room.mount.identity in movable else ''} name another place"
                 " with --data-dir, or make the data smaller (--set load.scale=…, load.rows or load.warehouses)",
             )
             resolved.environment.missing.name(f"room on {place}", error)
-    return rooms
-
-
-def foresee(resolved: ResolvedStudy, refuse: Callable[[Mount, Study], object], *, begins: bool) -> None:
-    """Raise `PgassayError` for all that would be refused; nothing is made or written over, but what a killed run left
-    is removed.
-
-    `refuse` raises for what speaks against the file system of the first arm; `begins`: whether servers take turns is
-    still to be decided. Nothing is looked at without devices.
-    """
-    ahead = resolved.environment.ahead
-    devices = [drive.device for arm in resolved.arms for drive in arm.setup.drive.drives if drive.device is not None]
-    if ahead is None or not devices:
-        return
-    planned = resolve(resolved.study, replace(resolved.environment, drive=ahead(), ahead=None))
-    if begins:
-        planned, _ = resolve_pairing(planned)
-    refuse(check(planned).mount, planned.study)
+    return tuple(rooms.values())

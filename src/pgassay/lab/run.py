@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from pgassay.lab.machine import known_disk, place_of, remember_lengths
 from pgassay.lab.named_files import rooted
 from pgassay.lab.pairing import resolve_pairing
 from pgassay.lab.places import require_kept
-from pgassay.lab.preflight import Checked, check, foresee
+from pgassay.lab.preflight import Checked, check
 from pgassay.lab.runner import RunLoop, Watcher
 from pgassay.lab.scale_model import Machine, modelled, with_likeness
 from pgassay.lab.settings import check_block_counts
@@ -132,14 +131,16 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     require_kept(bench.options.snapshots_in, resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
-    foresee(resolved, partial(surroundings, bench), begins=True)
-    resolved, reasons = resolve_pairing(resolved)
-    pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""
-    return _checked(resolved, bench, pairing, begins=True)
+    if (ahead := resolved.foreseen) is not None:
+        _checked(ahead, bench, begins=True)
+    return _checked(resolved, bench, begins=True)
 
 
-def _checked(resolved: ResolvedStudy, bench: Workbench, pairing: str = "", *, begins: bool) -> Prepared:
-    """With everything that speaks against measuring here, as a run begins also what is said of its drives."""
+def _checked(resolved: ResolvedStudy, bench: Workbench, *, begins: bool) -> Prepared:
+    """With everything that speaks against measuring here, as a run begins also the pairing and what is said of its
+    drives.
+    """
+    resolved, reasons = resolve_pairing(resolved) if begins else (resolved, ())
     checked = check(resolved)
     said = (*bench.remarks(resolved), *(drive_remarks(resolved, bench) if begins else ()))
     # File systems that are too small for the most WAL that a load could write, in one remark.
@@ -154,6 +155,7 @@ def _checked(resolved: ResolvedStudy, bench: Workbench, pairing: str = "", *, be
         *([Remark("room", scant, scant)] if scant else []),
         *(Remark(code, text, text) for code, text in said),
     )
+    pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""
     return Prepared(resolved, bench, checked, remarks, pairing)
 
 
@@ -197,6 +199,7 @@ def begin(
     drive can do where that was measured just now, `more_files` files of the record that say more about the study.
     """
     study, bench, mount = prepared.resolved.study, prepared.bench, prepared.checked.mount
+    text, programs = recorded_study(study, written.document), installations(prepared.resolved)
     first = prepared.resolved.arms[0]
     header = RunHeader(
         study=study.name,
@@ -211,7 +214,7 @@ def begin(
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     facts: dict[str, Any] = dict(collect({"data": bench.data_directory, "record": path.parent}))
-    facts["postgres"] = installations(prepared.resolved)
+    facts["postgres"] = programs
     facts["account"] = describe(bench.account)
     facts["place"] = {
         "data_directory": str(bench.data_directory.absolute()),
@@ -238,7 +241,7 @@ def begin(
         facts["capacities"] = dict(capacities)
     facts[known.DISK_FACT] = known_disk(mount)
     facts |= fleet or {}
-    return RunDirectory.create(path, header, recorded_study(study, written.document), facts, more_files=more_files)
+    return RunDirectory.create(path, header, text, facts, more_files=more_files)
 
 
 def recorded_study(study: Study, document: Document) -> str:
@@ -370,7 +373,8 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
             require_kept(kept, resolved)  # a run that began with such a place is gone on with
         require_same_servers(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
-        foresee(resolved, partial(surroundings, bench), begins=False)
+        if (ahead := resolved.foreseen) is not None:
+            _checked(ahead, bench, begins=False)
         prepared = _checked(resolved, bench, begins=False)
     except BaseException:
         run.close()

@@ -94,7 +94,17 @@ def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine:
         return None
     whole = _written_out(document, parse(name, document, catalogue), catalogue, request)
     original = parse(name, whole, catalogue)
-    by = request.by or _fitting(original, catalogue, request.to_bytes or 0)
+    by = request.by
+    if by is None:
+        to_bytes = request.to_bytes or 0
+        largest = max(_data_bytes(setup_of(original, arm, catalogue)) for arm in original.arms)
+        by = largest / to_bytes
+        if rounded(by) <= 1:
+            raise UsageError(
+                f"the study's data are about {format_size(largest)}, so a model of {format_size(to_bytes)} would not be"
+                " smaller",
+                "leave out --scale-to",
+            )
     fewer = request.cores / machine.cores if request.cores and machine.cores else 1.0
     small, model = shrink(whole, catalogue, by, fewer)
     study = parse(name, small, catalogue)
@@ -165,18 +175,6 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
         if owner + _CAPACITY not in named and by_data:
             implied[owner + _CAPACITY] = AUTO
     return documents.with_fixed(document, implied)
-
-
-def _fitting(study: Study, catalogue: FactorCatalogue, to_bytes: int) -> float:
-    """How many times smaller the largest data of any arm have to be to take so many bytes."""
-    largest = max(_data_bytes(setup_of(study, arm, catalogue)) for arm in study.arms)
-    if rounded(largest / to_bytes) <= 1:
-        raise UsageError(
-            f"the study's data are about {format_size(largest)}, so a model of {format_size(to_bytes)} would not be"
-            " smaller",
-            "leave out --scale-to",
-        )
-    return largest / to_bytes
 
 
 Number = tuple[str, str]

@@ -384,7 +384,7 @@ def _with_baseline_among(
     baseline = document.get("design", {}).get("baseline")
     if not isinstance(baseline, dict) or name not in baseline:
         return document
-    if _canonical(name, typed(baseline[name]), catalogue) in [_canonical(name, level, catalogue) for level in levels]:
+    if _canonical(name, baseline[name], catalogue) in [_canonical(name, level, catalogue) for level in levels]:
         return document
     return _laid_over(document, {"design": {"baseline": {name: levels[0]}}})
 
@@ -394,14 +394,14 @@ def _with_points(
 ) -> Document:
     """The linked combinations that have one of these levels; the study does not say which others would fit."""
     points = [point for point in _points(document, table) if name in point]
-    there = [_canonical(name, typed(point[name]), catalogue) for point in points]
+    there = [_canonical(name, point[name], catalogue) for point in points]
     wanted = [_canonical(name, level, catalogue) for level in levels]
     for level, each in zip(levels, wanted, strict=True):
         if each not in there:
-            known = dict.fromkeys(typed(point[name]) for point in points)
+            known = ", ".join(dict.fromkeys(map(typed, (point[name] for point in points))))
             raise UsageError(
                 f'none of the linked {table} of this study has "{name}" = {level}',
-                f"they have {', '.join(known)}; for others copy the study (pgassay studies NAME) and list them",
+                f"they have {known}; for others copy the study (pgassay studies NAME) and list them",
             )
     left = {**document, table: [point for point, each in zip(points, there, strict=True) if each in wanted]}
     if table != "treatments":
@@ -410,9 +410,9 @@ def _with_points(
     return _called(left, [name for point, name in names if point in left[table]])
 
 
-def _canonical(name: str, level: str, catalogue: FactorNames | None) -> str:
+def _canonical(name: str, level: object, catalogue: FactorNames | None) -> str:
     factor = catalogue.find(name) if catalogue is not None else None
-    text = level.strip()
+    text = typed(level).strip()
     return text if factor is None or not text else factor.parse(name, text).canonical
 
 

@@ -93,6 +93,11 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     sizes += [len(levels) for levels in covariates.values()]
     _bound(sizes, most)
     fixed = _fixed(document, catalogue)
+    responses = _table(document, "responses")
+    _known("[responses]", responses, _RESPONSES)
+    primary = _text("[responses]", responses, "primary", "tps")
+    secondary = tuple(str(each) for each in _list("[responses]", responses, "secondary"))
+    design, decide, request = (_table(document, key) for key in ("design", "decide", REQUEST))
     if "treatments" in document:
         treatments = _called(head, points)
         factors = factors or _factors_of(treatments)
@@ -112,30 +117,28 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
             if each in seen:
                 raise _twice(each, seen[each], place)
             seen[each] = place
-    parse_request(_table(document, REQUEST))
-    responses = _table(document, "responses")
-    _known("[responses]", responses, _RESPONSES)
-    primary = _text("[responses]", responses, "primary", "tps")
-    secondary = tuple(str(each) for each in _list("[responses]", responses, "secondary"))
+    parse_request(request)
+    model = parse_model(document[RESULT]) if RESULT in document else None
+    thresholds = parse_table(decide)
     return Study(
         name=str(head.get("name", name)),
         title=_text("[study]", head, "title", name),
         question=_text("[study]", head, "question", ""),
         factors=factors,
         treatments=treatments or (Combination(),),
-        design=_design(_table(document, "design"), treatments or (Combination(),), catalogue, (primary, *secondary)),
         primary=primary,
         conditions=conditions,
         linked_conditions=linked,
         covariates=covariates,
         fixed=fixed,
         secondary=secondary,
-        decide=parse_table(_table(document, "decide")),
+        decide=thresholds,
         claims=parse_claims(document.get("claims", [])),
         regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
         differs=tuple(map(str, _list("[study]", head, "differs"))),
-        model=parse_model(document[RESULT]) if RESULT in document else None,
+        design=_design(design, treatments or (Combination(),), catalogue, (primary, *secondary)),
+        model=model,
     )
 
 
@@ -297,6 +300,10 @@ def _design(
     table: Mapping[str, Any], treatments: tuple[Combination, ...], catalogue: FactorNames, responses: Sequence[str]
 ) -> Design:
     _known("[design]", table, _DESIGN)
+    baseline = _baseline(table.get("baseline"), treatments, catalogue)
+    defaults = _word(table, "defaults", DEFAULTS, PINNED)
+    pairing = _word(table, "pairing", PAIRINGS, SEQUENTIAL)
+    placement = _word(table, "placement", PLACEMENTS, Design.placement)
     order = tuple(map(str, _list("[design]", table, "fixed_order")))
     settle = tuple(map(str, _list("[design]", table, "settle")))
     names = {name for treatment in treatments for name in treatment.levels}
@@ -320,7 +327,10 @@ def _design(
         if not SLICE_S_MIN <= slice_s <= SLICE_S_MAX:
             raise wrong_type("[design]", "slice", f"{SLICE_S_MIN:g} to {SLICE_S_MAX:g} seconds", table["slice"])
     return Design(
-        baseline=_baseline(table.get("baseline"), treatments, catalogue),
+        baseline=baseline,
+        defaults=defaults,
+        pairing=pairing,
+        placement=placement,
         resolution=units.share("design.resolution", table.get("resolution", "2%")),
         precision=units.share("design.precision", table["precision"]) if "precision" in table else None,
         risk_below=units.share("design.risk_below", table["risk_below"]) if "risk_below" in table else None,
@@ -332,14 +342,11 @@ def _design(
         settle=settle,
         hosts=whole_number("[design]", "hosts", table.get("hosts", Design.hosts), 1),
         reboots=reboots,
-        defaults=_word(table, "defaults", DEFAULTS, PINNED),
-        pairing=_word(table, "pairing", PAIRINGS, SEQUENTIAL),
         slice_s=slice_s,
         slice_asked="slice" in table,
         lead_in_s=units.seconds("[design]", table["lead_in"], least=0.0, key="lead_in")
         if "lead_in" in table
         else Design.lead_in_s,
-        placement=_word(table, "placement", PLACEMENTS, Design.placement),
     )
 
 

@@ -196,6 +196,7 @@ def parse_request(table: object) -> Request:
         raise UsageError(
             '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
         )
+    by = parse_scale(table["by"]) if "by" in table else None
     ours = table.get("ours", [])
     cores = whole_number(f"[{REQUEST}]", "cores", table["cores"], 1) if table.get("cores") is not None else None
     if not isinstance(ours, list) or not all(each in table for each in ours):
@@ -205,7 +206,7 @@ def parse_request(table: object) -> Request:
         if count <= 0:
             raise wrong_type(f"[{REQUEST}]", key, "a size above 0", table[key])
     return Request(
-        by=parse_scale(table["by"]) if "by" in table else None,
+        by=by,
         to_bytes=sizes.get("to"),
         cores=cores,
         memory_bytes=sizes.get("memory"),

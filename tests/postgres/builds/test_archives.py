@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.postgres.builds.commits import NoArchiveError, extract
+from pgassay.postgres.builds.sources import NoArchiveError, extract
 
 
 def packed(tmp_path: Path, *members: tuple[str, bytes, str]) -> Path:

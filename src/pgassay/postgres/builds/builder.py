@@ -38,7 +38,6 @@ from pgassay.interfaces.places import Account
 from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres import ownership
 from pgassay.postgres.builds.cache import MANIFEST, Cache, Manifest, list_files
-from pgassay.postgres.builds.commits import export
 from pgassay.postgres.builds.recipe import (
     DEFAULT_SEGMENT_BYTES,
     FETCHED,
@@ -47,7 +46,15 @@ from pgassay.postgres.builds.recipe import (
     failed,
 )
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.postgres.builds.sources import ExtensionSource, Source, Sources, identify_extension, major_of, tree_sha256
+from pgassay.postgres.builds.sources import (
+    ExtensionSource,
+    Source,
+    Sources,
+    export,
+    identify_extension,
+    major_of,
+    tree_sha256,
+)
 from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 
@@ -372,33 +379,26 @@ class Builder:
 
     def _identified(self, request: BuildRequest) -> tuple[Recipe, Source, ExtensionSource | None]:
         """The extension once: its folder may change between the key and the build."""
-        recipe, source = self._base_recipe(request)
-        if request.extension is None:
-            return recipe, source, None
-        extension = identify_extension(self.runner, request.extension)
-        return replace(recipe, extension_sha256=extension.sha256), source, extension
-
-    def _base_recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
         source = self.sources.identify(request.source, request.version)
+        extension = None if request.extension is None else identify_extension(self.runner, request.extension)
         major = major_of(source.version)
         try:
-            compiler = self.toolchain.compiler(major)
+            recipe = Recipe(
+                source_sha256=source.sha256,
+                version=source.version,
+                block_bytes=request.block_bytes,
+                wal_block_bytes=request.wal_block_bytes,
+                segment_bytes=DEFAULT_SEGMENT_BYTES,
+                compiler=self.toolchain.compiler(major),
+                flags=self.toolchain.flags(major),
+                cflags=request.cflags,
+            )
         except BuildError:
             kept = self._kept_build(request, source)
             if kept is None:
                 raise
-            return kept, source
-        recipe = Recipe(
-            source_sha256=source.sha256,
-            version=source.version,
-            block_bytes=request.block_bytes,
-            wal_block_bytes=request.wal_block_bytes,
-            segment_bytes=DEFAULT_SEGMENT_BYTES,
-            flags=self.toolchain.flags(major),
-            cflags=request.cflags,
-            compiler=compiler,
-        )
-        return recipe, source
+            recipe = kept
+        return recipe if extension is None else replace(recipe, extension_sha256=extension.sha256), source, extension
 
     def _kept_build(self, request: BuildRequest, source: Source) -> Recipe | None:
         """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""

@@ -1,4 +1,4 @@
-"""The commits of a git repository between a good one and a bad one, oldest first, along first parents; their trees.
+"""The commits of a git repository between a good one and a bad one, oldest first, along first parents.
 
 First parents only: what a merge brought in is one step, so that each step follows from the one before it, and the
 answer is a commit of the branch that was released.
@@ -8,55 +8,14 @@ filter at an export, a converter of texts, a checker of signatures, a transport.
 alone, and then reads objects and names from them under a configuration of ours.
 """
 
-import errno
-import os
-import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from pgassay import scratch, untrusted
 from pgassay.errors import UsageError
 from pgassay.interfaces.running import Completed, Runner
-from pgassay.postgres.builds.recipe import ROOM, BuildError
-
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
-class NoArchiveError(Exception):
-    """No tar file, or a damaged one; its words say how."""
-
-
-def extract(tarball: Path, into: Path) -> None:
-    """Unpack into the directory `into`; raises `BuildError` where the disk is full, else `NoArchiveError`.
-
-    Python's filter refuses paths and links that lead outside (PEP 706). It has it from 3.11.4 on, and Debian 12 has
-    3.11.2: there an archive of plain files and folders is unpacked, and any other is refused.
-    """
-    try:
-        into.mkdir(parents=True, exist_ok=True)
-        with tarfile.open(tarball) as archive:
-            if hasattr(tarfile, "data_filter"):
-                archive.extractall(into, filter="data")
-            else:
-                archive.extractall(into, list(_plain(archive)))
-    except (tarfile.TarError, EOFError, OSError) as error:
-        if isinstance(error, OSError) and error.errno in _FULL:
-            raise BuildError(f'the disk of "{into}" is full', ROOM) from None
-        raise NoArchiveError(str(error).partition("\n")[0].rstrip(":")) from None
-
-
-def _plain(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
-    """Its members as ours, writable by us alone; raises `NoArchiveError` for a path that leads outside, and a link."""
-    for member in archive:
-        path = PurePosixPath(member.name)
-        if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-            raise NoArchiveError(f'"{member.name}" is no file or folder inside, and this Python is older than 3.11.4')
-        member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
-        member.mode = (member.mode | (0o700 if member.isdir() else 0o600)) & 0o755
-        yield member
-
 
 _TIMEOUT_S = 300.0
 _GIT = "reads a repository of ours"
@@ -127,22 +86,6 @@ def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> di
 
 def has_file(runner: Runner, folder: Path, sha: str, file: str) -> bool:
     return _git(runner, folder, "cat-file", "-t", f"{sha}:{file}").strip() == "blob"
-
-
-def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".") -> None:
-    """Write the commit's files below a path of it to the directory `into`; raises `BuildError`."""
-    archive = into.with_name(f"{into.name}.tar")
-    outcome = git(runner, folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
-    try:
-        if outcome.status != 0:
-            raise NoArchiveError((outcome.stderr.strip().splitlines() or ["git archive failed"])[0])
-        extract(archive, into)
-    except NoArchiveError as error:
-        raise BuildError(
-            f'commit {sha[:12]} of "{folder}" cannot be exported: {error}', "check the repository with git fsck"
-        ) from None
-    finally:
-        archive.unlink(missing_ok=True)
 
 
 def _line(runner: Runner, folder: Path, first: str, last: str) -> tuple[Commit, ...] | None:

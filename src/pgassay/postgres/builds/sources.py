@@ -10,17 +10,19 @@ and only with consent. The distribution's patches are not applied: the tarball i
 
 """
 
+import errno
 import hashlib
 import json
 import os
 import re
 import shutil
+import tarfile
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import IO
 
 import msgspec
@@ -30,15 +32,12 @@ from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import (
-    NoArchiveError,
     commit_of,
-    export,
-    extract,
     git,
     has_file,
     no_such_source,
 )
-from pgassay.postgres.builds.recipe import FETCHED, BuildError, Spec, failed, parse_spec
+from pgassay.postgres.builds.recipe import FETCHED, ROOM, BuildError, Spec, failed, parse_spec
 
 FILES = "https://ftp.postgresql.org/pub/source/v{version}/postgresql-{version}.tar.bz2"
 VERSIONS = "https://www.postgresql.org/versions.json"
@@ -371,6 +370,13 @@ class Sources:
         assert path is not None
         if not path.exists():
             raise no_such_source(path)
+        if spec.kind == "git":
+            commit = commit_of(self.runner, path, spec.commit).sha
+            configure = git(self.runner, path, "show", f"{commit}:configure")
+            if configure.status != 0:
+                raise _not_a_source(path)
+            version = version_in(configure.stdout, str(spec))
+            return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         if spec.kind == "directory":
             if not (path / "configure").is_file() or not (path / "src" / "backend").is_dir():
                 raise _not_a_source(path)
@@ -379,13 +385,6 @@ class Sources:
                     f'"{path}" is configured and built in place', f"run make distclean there, or use git:{path}@COMMIT"
                 )
             return Source(str(spec), tree_sha256(path), version_of(path))
-        if spec.kind == "git":
-            commit = commit_of(self.runner, path, spec.commit).sha
-            configure = git(self.runner, path, "show", f"{commit}:configure")
-            if configure.status != 0:
-                raise _not_a_source(path)
-            version = version_in(configure.stdout, str(spec))
-            return Source(str(spec), hashlib.sha256(commit.encode()).hexdigest(), version, commit)
         return self._tarball(spec, path)
 
     def _tarball(self, spec: Spec, path: Path) -> Source:
@@ -484,6 +483,59 @@ def tree_sha256(tree: Path) -> str:
         if path.is_file() and not _IGNORED & set(relative.parts):
             digest.update(f"{relative}\0{file_sha256(path)}\n".encode())
     return digest.hexdigest()
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+class NoArchiveError(Exception):
+    """No tar file, or a damaged one; its words say how."""
+
+
+def extract(tarball: Path, into: Path) -> None:
+    """Unpack into the directory `into`; raises `BuildError` where the disk is full, else `NoArchiveError`.
+
+    Python's filter refuses paths and links that lead outside (PEP 706). It has it from 3.11.4 on, and Debian 12 has
+    3.11.2: there an archive of plain files and folders is unpacked, and any other is refused.
+    """
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        with tarfile.open(tarball) as archive:
+            if hasattr(tarfile, "data_filter"):
+                archive.extractall(into, filter="data")
+            else:
+                archive.extractall(into, list(_plain(archive)))
+    except (tarfile.TarError, EOFError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise BuildError(f'the disk of "{into}" is full', ROOM) from None
+        raise NoArchiveError(str(error).partition("\n")[0].rstrip(":")) from None
+
+
+def _plain(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
+    """Its members as ours, writable by us alone; raises `NoArchiveError` for a path that leads outside, and a link."""
+    for member in archive:
+        path = PurePosixPath(member.name)
+        if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+            raise NoArchiveError(f'"{member.name}" is no file or folder inside, and this Python is older than 3.11.4')
+        member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
+        member.mode = (member.mode | (0o700 if member.isdir() else 0o600)) & 0o755
+        yield member
+
+
+def export(runner: Runner, folder: Path, sha: str, into: Path, below: str = ".") -> None:
+    """Write the commit's files below a path of it to the directory `into`; raises `BuildError`."""
+    archive = into.with_name(f"{into.name}.tar")
+    outcome = git(runner, folder, "archive", "--format=tar", "-o", str(archive), sha, "--", below)
+    try:
+        if outcome.status != 0:
+            raise NoArchiveError((outcome.stderr.strip().splitlines() or ["git archive failed"])[0])
+        extract(archive, into)
+    except NoArchiveError as error:
+        raise BuildError(
+            f'commit {sha[:12]} of "{folder}" cannot be exported: {error}', "check the repository with git fsck"
+        ) from None
+    finally:
+        archive.unlink(missing_ok=True)
 
 
 def unpack(tarball: Path, into: Path) -> Path:
