@@ -16,6 +16,7 @@ import json
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -61,7 +62,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         os.fsync = flush
 
 
-def unflushed(descriptor: int) -> None:
+def unflushed(descriptor: Any) -> None:
     """As `os.fsync`, the descriptor is one of an open file."""
     os.fstat(descriptor)
 
