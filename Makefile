@@ -20,6 +20,9 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # Rust's own tests call no Python, so they need no libpython to link with, which Debian keeps in a package of its own.
 export PYO3_BUILD_EXTENSION_MODULE := 1
+# Tests start pgassay hundreds of times: where the environment forbids to keep what Python compiled, each start would
+# compile all that it imports once more, which is half of what it takes.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup demo test test-fast test-full slow-share slow-seconds fuzz lint types format
 .PHONY: clean locks wheel wheel-aarch64 deb site

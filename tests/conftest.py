@@ -5,13 +5,18 @@ a desk they are fresh each time, to find what nobody thought of. One value in tw
 of our modules that are imported by then, so it would hang on which tests ran before in this process, and change with
 every change of ours: on CI it takes none.
 
+Only system tests flush anything to the disk: no other can see whether that happened, and it is what most of those
+that write records would wait for. Those of crashes have a disk that knows what was flushed (`tests.fakes.disk`).
+
 A test may take many times the seconds that it took when it was timed: its limit is there to end what hangs. So a
 limit of its own only ever lengthens that of all.
 """
 
 import json
 import os
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -43,6 +48,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             own_s = mark.args[0] if mark is not None and mark.args else 0.0
             limit = pytest.mark.timeout(limit_s(own_s, seconds.get(item.nodeid, 0.0)))
             item.add_marker(limit, append=False)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Around set-up as well, for fixtures of a module."""
+    flush = os.fsync
+    if item.get_closest_marker("system") is None:
+        os.fsync = unflushed
+    try:
+        return (yield)
+    finally:
+        os.fsync = flush
+
+
+def unflushed(descriptor: Any) -> None:
+    """As `os.fsync`, the descriptor is one of an open file."""
+    os.fstat(descriptor)
 
 
 @pytest.fixture

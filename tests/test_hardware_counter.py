@@ -12,6 +12,9 @@ from pgassay import hardware_counter
 from pgassay.errors import UsageError
 from pgassay.hardware_counter import HardwareCounter
 from pgassay.interfaces.errors import BenchError
+from pgassay.interfaces.load import LoadResult
+from pgassay.lab import counted
+from pgassay.testing.fakes import FakeClock, FakeServer
 
 LOOP = 200_000
 
@@ -76,11 +79,29 @@ def test_why_it_cannot_be_used_is_named(
     with pytest.raises(UsageError, match=words) as raised:
         refusing(monkeypatch, number).require()
     assert "Valgrind" in (raised.value.hint or "")
-    with pytest.raises(BenchError, match=words):
-        refusing(monkeypatch, number).window(1, ())
+    with pytest.raises(BenchError, match=words), refusing(monkeypatch, number).window(1, ()):
+        pytest.fail("a window without a counter")
 
 
 def test_a_window_in_which_nothing_was_counted_has_no_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert counter(monkeypatch, tmp_path, 0).window(1, ())() == ()
-    (found,) = counter(monkeypatch, tmp_path, 12).window(1, ())()
+    with counter(monkeypatch, tmp_path, 0).window(1, ()) as executed:
+        assert executed() == ()
+    with counter(monkeypatch, tmp_path, 12).window(1, ()) as executed:
+        (found,) = executed()
     assert (found.instructions, found.functions, found.modelled_misses) == (12.0, {}, {})
+
+
+@pytest.mark.parametrize("error", [BenchError("the load failed"), KeyboardInterrupt()])
+def test_an_event_is_closed_where_its_load_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, error: BaseException
+) -> None:
+    event = Event(iter(()), tmp_path / "event", 100)
+    monkeypatch.setattr(HardwareCounter, "_opened", lambda *asked: event)
+    server = FakeServer.__new__(FakeServer)
+
+    def play() -> LoadResult:
+        raise error
+
+    with pytest.raises(type(error)):
+        counted.window(HardwareCounter(), server, FakeClock(), play)
+    assert event.closed

@@ -8,8 +8,8 @@ fills and copies from 2 kB on by such, where the processor says that it is quick
 """
 
 import re
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -80,9 +80,10 @@ class Valgrind:
             f"--callgrind-out-file={self._place / _FOLDER}/%p",
         )
 
-    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+    @contextmanager
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Iterator[Callable[[], tuple[Executed, ...]]]:
         before = self._ended().union(there)
-        return lambda: self._executed(self._ended() - before)
+        yield lambda: self._executed(self._ended() - before)
 
     def _ended(self) -> frozenset[int]:
         """The processes, by id, whose counts are there."""
@@ -106,43 +107,54 @@ def parse(lines: Iterable[str]) -> Executed:
     own: dict[str, int] = {}
     calls: dict[str, int] = {}
     system_calls: dict[str, float] = {}
-    whole, left_out = Counter[str](), Counter[str]()
     events: list[str] = []
-    expected = 0
+    zeros: list[int] = []
+    missed: list[int] = []
+    instructions = system = expected = left_out = 0
+    modelled: list[int] = []
     inclusive = False
     for line in lines:
         if line[:1] and line[:1] in "0123456789+-*":
-            costs = dict(zip(events, map(int, line.split()[1:]), strict=False))  # zeros at the end are not written
+            costs = [*map(int, line.split()[1:]), *zeros]  # zeros at the end are not written
             if not inclusive:
-                whole.update(costs)
-                own[names.function] = own.get(names.function, 0) + costs.get(_INSTRUCTIONS, 0)
-                system = costs.get(_SYSTEM_CALLS, 0)
-                if system and not _UNLIKE.fullmatch(names.function):
-                    system_calls[names.function] = system_calls.get(names.function, 0.0) + system
+                own[names.function] = own.get(names.function, 0) + costs[instructions]
+                for column in modelled:
+                    missed[column] += costs[column]
+                if costs[system] and not _UNLIKE.fullmatch(names.function):
+                    system_calls[names.function] = system_calls.get(names.function, 0.0) + costs[system]
             elif _BY_TIME.fullmatch(names.callee) and not _BY_TIME.fullmatch(names.function):
-                left_out.update(costs)
+                left_out += costs[instructions]
+                for column in modelled:
+                    missed[column] -= costs[column]
             inclusive = False
         elif line.startswith("calls="):
             calls[names.callee] = calls.get(names.callee, 0) + int(line[6:].split()[0])
             inclusive = True
         elif line.startswith("totals:"):
-            expected = int(line.split()[1 + events.index(_INSTRUCTIONS)])
+            expected = int(line.split()[1 + instructions])
         elif line.startswith("events:"):
-            events = line.split()[1:]
-            if not {_INSTRUCTIONS, _SYSTEM_CALLS}.issubset(events):
+            if not {_INSTRUCTIONS, _SYSTEM_CALLS}.issubset(line.split()[1:]) or (events and line.split()[1:] != events):
                 raise ValueError(f'"{line}" is not what was asked for')
+            events = line.split()[1:]
+            zeros = [0] * len(events)
+            missed = missed or [0] * len(events)
+            instructions, system = events.index(_INSTRUCTIONS), events.index(_SYSTEM_CALLS)
+            modelled = [events.index(each) for kind in _MISSES.values() for each in kind if each in events]
         else:
             names.read(line)
-    total = whole[_INSTRUCTIONS]
-    if not total or total != expected:
+    total = sum(own.values())
+    if not events or not total or total != expected:
         raise ValueError(f"{total:,} instructions of {expected:,} are there")
-    whole.subtract(left_out)
     return Executed(
         next((kind for main, kind in _MAINS.items() if main in own), OTHER),
-        float(whole[_INSTRUCTIONS]),
+        float(total - left_out),
         {name: (float(own.get(name, 0)), float(calls.get(name, 0))) for name in {*own, *calls}},
         system_calls,
-        {kind: float(sum(whole[each] for each in missed)) for kind, missed in _MISSES.items() if missed[0] in events},
+        {
+            kind: float(sum(missed[column] for column in modelled if events[column] in those))
+            for kind, those in _MISSES.items()
+            if those[0] in events
+        },
     )
 
 

@@ -11,7 +11,8 @@ import io
 import os
 import platform
 import struct
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pgassay.errors import UsageError
@@ -63,7 +64,8 @@ class HardwareCounter:
     def begin(self) -> tuple[str, ...]:
         return ()
 
-    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+    @contextmanager
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Iterator[Callable[[], tuple[Executed, ...]]]:
         """Of the processes that are `there` the event knows nothing, since they were forked before."""
         try:
             event = self._opened(postmaster_pid, _INHERIT)
@@ -71,11 +73,11 @@ class HardwareCounter:
             raise BenchError(f"the server's instructions cannot be counted: {_why(error)}") from error
 
         def executed() -> tuple[Executed, ...]:
-            with event:
-                count = _read(event)
+            count = _read(event)
             return (Executed(BACKEND, float(count), {}, {}),) if count else ()
 
-        return executed
+        with event:
+            yield executed
 
     def _opened(self, pid: int, flags: int) -> io.FileIO:
         """Raises `OSError`."""

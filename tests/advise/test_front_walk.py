@@ -202,7 +202,7 @@ def found_of_three(seed: int) -> tuple[ThreeServer, Advice]:
     return server, found
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_three_objectives_are_walked_to_the_end_and_no_point_is_false(seed: int) -> None:
     server, found = found_of_three(seed)
     assert {each.objective for each in found.screened} == {0, 1, 2}

@@ -1,6 +1,7 @@
 """An instrument without servers."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from pgassay.errors import UsageError
@@ -26,9 +27,10 @@ class FakeInstrument:
         self._ended.clear()
         return ("/nowhere/instrument",)
 
-    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
+    @contextmanager
+    def window(self, postmaster_pid: int, there: Collection[int]) -> Iterator[Callable[[], tuple[Executed, ...]]]:
         before = {*there, *self._ended}
-        return lambda: tuple(each for pid, each in self._ended.items() if pid not in before)
+        yield lambda: tuple(each for pid, each in self._ended.items() if pid not in before)
 
     def end(self, instructions: float, kind: str = BACKEND) -> None:
         """Another process has ended, whose every instruction is in one function, called once in each ten."""

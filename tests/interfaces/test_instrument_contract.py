@@ -40,9 +40,9 @@ def fake() -> Iterator[Bench]:
     instrument = FakeInstrument(misses=True)
 
     def counted(rows: int) -> tuple[Executed, ...]:
-        executed = instrument.window(7, ())
-        instrument.end(1e6 + 100.0 * rows)
-        return executed()
+        with instrument.window(7, ()) as executed:
+            instrument.end(1e6 + 100.0 * rows)
+            return executed()
 
     yield Bench(instrument, counted)
 
@@ -64,14 +64,14 @@ def served(sockets: Path, under: tuple[str, ...]) -> Iterator[Server]:
 def with_server(server: Server, instrument: Instrument, statement: str = ROWS) -> Bench:
     def counted(much: int) -> tuple[Executed, ...]:
         there = server.processes()
-        executed = instrument.window(server.postmaster_pid, there)
-        with server.endpoint.connect(autocommit=True) as connection:
-            connection.execute(statement, [much])
-        deadline = time.monotonic() + PATIENCE_S
-        while server.processes() - there:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        return executed()
+        with instrument.window(server.postmaster_pid, there) as executed:
+            with server.endpoint.connect(autocommit=True) as connection:
+                connection.execute(statement, [much])
+            deadline = time.monotonic() + PATIENCE_S
+            while server.processes() - there:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            return executed()
 
     return Bench(instrument, counted)
 
@@ -144,15 +144,18 @@ def test_the_kernel_adds_up_what_the_backends_of_a_window_did_and_no_others() ->
     """With an event of the kernel's own: a machine without hardware counters has the same way to them."""
     instrument = HardwareCounter(PAGE_FAULTS)
     try:
-        instrument.window(os.getpid(), ())()
+        with instrument.window(os.getpid(), ()) as executed:
+            executed()
     except BenchError as error:
         pytest.skip(error.message)
     with ownership.private_directory(accounts.choose()) as sockets, served(sockets, instrument.begin()) as server:
         bench = with_server(server, instrument, BYTES)
         (little,), (much,) = bench.counted(1), bench.counted(200_000_000)
         assert much.instructions > 5 * little.instructions > 0
-        with server.endpoint.connect(autocommit=True) as before:
-            executed = instrument.window(server.postmaster_pid, server.processes())
+        with (
+            server.endpoint.connect(autocommit=True) as before,
+            instrument.window(server.postmaster_pid, server.processes()) as executed,
+        ):
             before.execute(BYTES, [200_000_000])
             assert sum(each.instructions for each in executed()) < much.instructions / 5, "it was there before"
 
@@ -160,8 +163,8 @@ def test_the_kernel_adds_up_what_the_backends_of_a_window_did_and_no_others() ->
 def test_a_folder_that_the_servers_account_replaced_is_not_read(tmp_path: Path) -> None:
     instrument = Valgrind(real.runner(), tmp_path, None)
     instrument.begin()
-    executed = instrument.window(1, ())
-    (tmp_path / "secret").write_text("events: Ir sysCount sysTime\nfn=(1) PostgresMain\n0 5\ntotals: 5\n")
-    (tmp_path / "counts" / "7").symlink_to(tmp_path / "secret")
-    with pytest.raises(Exception, match="cannot be read"):
-        executed()
+    with instrument.window(1, ()) as executed:
+        (tmp_path / "secret").write_text("events: Ir sysCount sysTime\nfn=(1) PostgresMain\n0 5\ntotals: 5\n")
+        (tmp_path / "counts" / "7").symlink_to(tmp_path / "secret")
+        with pytest.raises(BenchError, match="cannot be read"):
+            executed()

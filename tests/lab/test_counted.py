@@ -1,6 +1,7 @@
 """Trials that count what a server executes: two windows, their difference, and what cannot be counted."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -121,8 +122,9 @@ class NeverEnds(FakeServer):
 
 def test_what_has_not_ended_is_not_taken_for_a_whole_count() -> None:
     class CountsWhatLives(FakeInstrument):
-        def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
-            return lambda: (Executed(BACKEND, 500.0, {}, {}),)
+        @contextmanager
+        def window(self, postmaster_pid: int, there: Collection[int]) -> Iterator[Callable[[], tuple[Executed, ...]]]:
+            yield lambda: (Executed(BACKEND, 500.0, {}, {}),)
 
     server = NeverEnds.__new__(NeverEnds)
     _, found = counted.window(CountsWhatLives(), server, FakeClock(), lambda: LoadResult(0, (0, 0), (1, 1), 10, {}))

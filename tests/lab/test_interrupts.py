@@ -14,7 +14,7 @@ import pytest
 from pgassay.lab.interruption import SIGNALS, Interruption
 from tests.fakes.disk import Survival
 from tests.lab.machine import Planned
-from tests.lab.simulation import Ending, Simulation, ending, simulate
+from tests.lab.simulation import Simulation, ending, simulate, study_of
 
 pytestmark = pytest.mark.thorough
 
@@ -27,11 +27,6 @@ def alone(place: Path) -> Simulation:
     return simulation
 
 
-@pytest.fixture(scope="module")
-def undisturbed(alone: Simulation) -> Ending:
-    return ending(alone)
-
-
 def first_moment(alone: Simulation, name: str) -> int:
     return next(number for number, moment in enumerate(alone.machine.moments, 1) if moment.startswith(name))
 
@@ -40,7 +35,7 @@ def interrupt_at(place: Path, alone: Simulation, moments: range) -> None:
     undisturbed = ending(alone)
     for moment in moments:
         name = alone.machine.moments[moment - 1]
-        simulation = simulate(place)
+        simulation = simulate(place, study=alone.study)
         simulation.machine.planned = {moment: Planned.INTERRUPT, moment + 1: Planned.INTERRUPT}
         with pytest.raises(KeyboardInterrupt):
             simulation.carry_on()
@@ -59,9 +54,13 @@ def finished(simulation: Simulation) -> bool:
     return any(entry.kind == "finished" for entry in simulation.run.journal)
 
 
-def test_at_every_moment_of_the_first_preparation_and_trial(place: Path, alone: Simulation) -> None:
-    committed = [n for n, moment in enumerate(alone.machine.moments, 1) if moment == "disk rename 000001"]
-    interrupt_at(place, alone, range(first_moment(alone, "drive workspace"), committed[0] + 4))
+def test_at_every_moment_of_the_first_preparation_and_trial(place: Path) -> None:
+    """Of a study of few trials, since each moment has a run that goes on to its end."""
+    factors, design = {"table.fillfactor": ["100", "90"]}, {"blocks": {"min": 2, "max": 2}}
+    short = simulate(place, study=study_of(factors=factors, design=design))
+    short.carry_on()
+    committed = first_moment(short, "disk rename 000001")
+    interrupt_at(place, short, range(first_moment(short, "drive workspace"), committed + 4))
 
 
 @pytest.mark.slow

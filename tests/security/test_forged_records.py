@@ -23,7 +23,7 @@ from tests.report.driven import make_driven
 from tests.report.turned import make_turned
 from tests.security.forging import Forger, bounded, to_json, to_toml
 
-FEW, MANY = 100, 1000
+FEW, MANY = 50, 1000
 KINDS: dict[str, Callable[[Path], object]] = {
     "planted": make_run, "turned": make_turned, "cache": make_cache_run, "crossed": make_crossed, "cuts": make_cuts,
     "driven": make_driven,

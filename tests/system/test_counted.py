@@ -15,7 +15,17 @@ from pgassay.postgres.builds.cache import VARIABLE
 from pgassay.record.counts import FILE, counts, decode
 from pgassay.study.responses import Status
 from tests.postgres.builds.test_real_build import CONSENT, built
-from tests.system.journeys import ANYWHERE, GONE_S, Place, finished, kill, wait_until
+from tests.system.journeys import (
+    ANYWHERE,
+    GONE_S,
+    Place,
+    committed,
+    finished,
+    hashes,
+    kill,
+    resumed,
+    standing_still,
+)
 from tests.system.test_schemas import git
 
 pytestmark = [
@@ -77,16 +87,33 @@ def test_counts_along_with_times_are_one_answer(journey: Place) -> None:
     assert "LZ4_compress" in journey.pgassay("show", str(out), "--functions").stdout
 
 
-def test_servers_under_the_instrument_end_with_a_lab_that_is_killed(journey: Place) -> None:
+@pytest.mark.timeout(3600)  # ten trials on a machine that does much else
+def test_a_count_in_which_the_lab_is_killed_is_made_again(journey: Place) -> None:
+    """Its servers, which run under the instrument, end by themselves."""
     out = journey.runs / "killed"
-    process = journey.start(*COUNTED, "-t", "100000", "--out", str(out))
-    wait_until(lambda: any(out.glob("trials/.staging-*/warmup/pgbench.out")), process)
-    assert len(journey.servers()) > 4
-    kill(process)
+    process = journey.start(*COUNTED, "--out", str(out), "--seed", "3")
+    counting = "trials/.staging-*/warmup/pgbench.out"
+    with standing_still(lambda: committed(out) > 0 and any(out.glob(counting)), process):
+        assert len(journey.servers()) > 4
+        before = hashes(out)
+        kill(process)
     deadline = time.monotonic() + GONE_S
     while journey.servers():
         assert time.monotonic() < deadline
         time.sleep(0.1)
+    done = finished(journey.resume("killed"), patience_s=3600.0)
+    assert done.returncode == 0, done.stderr
+    (verdict,) = [
+        each for each in json.loads(done.stdout)["verdicts"] if each["response"] == "instructions_per_transaction"
+    ]
+    assert (verdict["verdict"], verdict["blocks"]) == ("worse", 5)
+    run = journey.record("killed")
+    assert (resumed(out), len(run.trials)) == (1, 10)
+    assert all(counts(run, trial.number) is not None for trial in run.trials)
+    assert len(list(out.glob("trials/.abandoned-*"))) == 1, "the trial whose count was cut short"
+    assert {name: hashes(out).get(name) for name in before} == before
+    assert journey.left_behind() == []
+    assert journey.pgassay("check", str(out)).returncode == 0
 
 
 LOOPS, MORE = 30_000, 300

@@ -45,6 +45,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 def faults(source: str) -> list[str]:
     """Each use at run time of a name that only the type checker knows, as ``:line name``."""
+    if "TYPE_CHECKING" not in source:
+        return []  # most modules: nothing to compile for
     block = _WithoutTypeChecking()
     module = compile(block.visit(ast.parse(source)), "module", "exec", dont_inherit=True)
     bound = {step.argval for step in dis.get_instructions(module) if step.opname == "STORE_NAME"}

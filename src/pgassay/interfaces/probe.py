@@ -12,6 +12,7 @@ load's backends and their parallel workers.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -236,6 +237,8 @@ class Instrument(Protocol):
     def begin(self) -> tuple[str, ...]:
         """Forget all counts; returns the words that go before the next server's own command."""
 
-    def window(self, postmaster_pid: int, there: Collection[int]) -> Callable[[], tuple[Executed, ...]]:
-        """Begin a window, without the processes that are `there`; what is returned says, once those that began in it
+    def window(
+        self, postmaster_pid: int, there: Collection[int]
+    ) -> AbstractContextManager[Callable[[], tuple[Executed, ...]]]:
+        """Begin a window, without the processes that are `there`; what it gives says, once those that began in it
         have ended, what they executed. Both raise `BenchError` where that cannot be counted or read."""

@@ -59,12 +59,12 @@ def window(
     Processes that were there before are no part.
     """
     there = server.processes()
-    executed = instrument.window(server.postmaster_pid, there)
-    result = play()
-    deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
-    while server.processes() - there and clock.monotonic_ns() < deadline_ns:
-        clock.sleep(_POLL_S)
-    found = executed()
+    with instrument.window(server.postmaster_pid, there) as executed:
+        result = play()
+        deadline_ns = clock.monotonic_ns() + int(PATIENCE_S * 1e9)
+        while server.processes() - there and clock.monotonic_ns() < deadline_ns:
+            clock.sleep(_POLL_S)
+        found = executed()
     return result, Window(result.transactions, () if server.processes() - there else found)
 
 
