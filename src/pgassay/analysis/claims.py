@@ -29,8 +29,6 @@ from pgassay.study.levels import Arm, Levels, Place
 from pgassay.study.model import Claim, Study
 from pgassay.study.responses import Better, Response, Scale
 
-NO_SUCH_ARM = "no arm of this run has these levels"
-
 
 class Mark(StrEnum):
     """What a run says about a published claim."""
@@ -288,29 +286,6 @@ def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> in
         effect.spread, distance, comparisons=effect.comparisons, blocks_max=blocks_max, level=effect.level
     )
     return None if total is None else max(1, total - effect.blocks)
-
-
-def absent_levels(levels: Sequence[str], undeclared: Sequence[str]) -> str:
-    """A claim is about levels that the run neither varied nor held; nobody said what the `undeclared` drives are."""
-    said = f"it is about {', '.join(levels)}, which this run did not have"
-    if not undeclared:
-        return said
-    return f"{said}; is {' or '.join(undeclared)} such a drive? declare it as normal=… or compressing=…"
-
-
-def no_such_treatment(levels: Mapping[str, str]) -> str:
-    """A claim compares with a treatment that the run, though it had each of these levels, did not have."""
-    listed = ", ".join(f"{name}={typed}" for name, typed in levels.items())
-    return f"no treatment of this run is {listed} and no more"
-
-
-def no_such_pair(against: Mapping[str, str], than: Sequence[Mapping[str, str]] = ()) -> str:
-    """A claim compares arms that differ in these levels alone, perhaps `than` others do; the run has no such arms."""
-    if not against:
-        return NO_SUCH_ARM
-    listed = ", ".join(f"{name}={typed}" for name, typed in against.items())
-    there = " or ".join(", ".join(f"{name}={typed}" for name, typed in each.items()) for each in than)
-    return f"no two arms of this run differ in {listed} alone" + (f", and do so with {there}, too" if there else "")
 
 
 def not_recorded(responses: Sequence[str]) -> str:

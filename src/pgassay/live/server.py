@@ -330,16 +330,6 @@ def _environment() -> jinja2.Environment:
     return environment
 
 
-@lru_cache(maxsize=8)
-def _static(name: str) -> tuple[str, str] | None:
-    if name == "page.css":
-        return _text("report", "page.css") + vega.dark_style() + _text("live", "live.css"), "text/css"
-    if name == "live.js":
-        parts = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"), _text("live", "live.js"))
-        return "\n".join(parts), "text/javascript"
-    return None
-
-
 def _text(package: str, name: str) -> str:
     return (resources.files(f"pgassay.{package}") / "templates" / name).read_text(encoding="utf-8")
 
@@ -503,10 +493,14 @@ class _Site:
         )
 
     def static(self, request: Request) -> Response:
-        found = _static(request.path_params["name"])
-        if found is None:
-            raise HTTPException(404, NO_SUCH_PAGE)
-        return Response(found[0], media_type=found[1])
+        name = request.path_params["name"]
+        if name == "page.css":
+            styles = _text("report", "page.css") + vega.dark_style() + _text("live", "live.css")
+            return Response(styles, media_type="text/css")
+        if name == "live.js":
+            parts = (vega.script(), _SPECIFICATIONS, _text("report", "figures.js"), _text("live", "live.js"))
+            return Response("\n".join(parts), media_type="text/javascript")
+        raise HTTPException(404, NO_SUCH_PAGE)
 
 
 def _failed(request: Request, error: Exception) -> Response:

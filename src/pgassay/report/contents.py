@@ -216,16 +216,12 @@ def kept_sections(findings: "Findings") -> tuple[Section, ...]:
         if (found["format"], found["trials"]) != (KEPT_FORMAT, len(findings.trials)):
             return ()
         return tuple(
-            Section(each["name"], each["title"], partial(_kept_blocks, _decoded(each["blocks"])), link=each["link"],
-                    open=each["open"])
+            Section(each["name"], each["title"], partial(lambda blocks, _: blocks, _decoded(each["blocks"])),
+                    link=each["link"], open=each["open"])
             for each in found["sections"]
         )  # fmt: skip
     except (msgspec.DecodeError, KeyError, TypeError, ValueError) as failure:
         raise damaged(run.path, f"{KEPT_FILE}: {failure}") from failure
-
-
-def _kept_blocks(blocks: tuple[Block, ...], findings: "Findings") -> tuple[Block, ...]:
-    return blocks
 
 
 def _encoded(blocks: Iterable[Block]) -> list[dict[str, Any]]:

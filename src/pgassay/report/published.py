@@ -16,10 +16,7 @@ from pgassay.analysis import claims
 from pgassay.analysis.claims import (
     ClaimJudgement,
     Mark,
-    absent_levels,
     needed_parts,
-    no_such_pair,
-    no_such_treatment,
     not_recorded,
     parts_of,
 )
@@ -62,7 +59,10 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         )
     absent = claims.missing_levels(claim, study)
     if absent and not claim.untestable:
-        return claims.not_testable(claim, absent_levels(absent, claims.undeclared(claim, study)))
+        why = f"it is about {', '.join(absent)}, which this run did not have"
+        if undeclared := claims.undeclared(claim, study):
+            why += f"; is {' or '.join(undeclared)} such a drive? declare it as normal=… or compressing=…"
+        return claims.not_testable(claim, why)
     if not claim.untestable and (why := _beyond(findings, claim)):
         return ClaimJudgement(claim, Mark.NOT_COMPARABLE, f"{Mark.NOT_COMPARABLE}: {why}")
     if claim.response == UNSAFE and not claim.untestable:
@@ -77,7 +77,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         against = None if baseline == findings.baseline else baseline  # the verdict's own interval, where there is one
         effect = claims.effect_of(claim, findings.effects(response, against, named), levels)
     if baseline is None and not claim.untestable:
-        return claims.not_testable(claim, no_such_treatment(claim.against))
+        return claims.not_testable(claim, f"no treatment of this run is {_listed(claim.against)} and no more")
     found = claims.judge(
         claim,
         effect,
@@ -120,7 +120,11 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return claims.not_testable(claim, not_recorded(unknown))
     sides = claims.sides(claim, study)
     if sides is None:
-        return claims.not_testable(claim, no_such_pair(claim.against, claim.than))
+        why = "no arm of this run has these levels"
+        if claim.against:
+            there = f", and do so with {' or '.join(map(_listed, claim.than))}, too" if claim.than else ""
+            why = f"no two arms of this run differ in {_listed(claim.against)} alone{there}"
+        return claims.not_testable(claim, why)
     response = findings.responses[claim.response]
     marks = []
     for than in sides.than or (None,):
@@ -148,6 +152,10 @@ def _paired(findings: "Findings", claim: Claim) -> ClaimJudgement:
         marks.append((marked, effect))
     found = claims.weakest(claim, marks)
     return replace(found, why=_foreseen(findings, claim) if found.mark is Mark.CONTRADICTED else "")
+
+
+def _listed(levels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name}={typed}" for name, typed in levels.items())
 
 
 def _verdict(findings: "Findings", effect: Effect | None) -> Verdict | None:

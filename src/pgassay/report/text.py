@@ -89,13 +89,9 @@ def _wrapped(text: str, indent: str = _INDENT) -> list[str]:
 
 
 def _headline(findings: "Findings") -> list[list[str]]:
-    blocks = _answer(findings)
+    blocks = [block for each in contents.sections(HEADLINE) for block in each.shown(findings, Surface.TERMINAL)]
     said = [f"{formatting.sentence(text)}." for text in _said(blocks, small=False)]
     return [_wrapped(text) for text in (*said, *_said(blocks, small=True))]
-
-
-def _answer(findings: "Findings") -> Sequence[Block]:
-    return [block for each in contents.sections(HEADLINE) for block in each.shown(findings, Surface.TERMINAL)]
 
 
 def _said(blocks: Iterable[Block], *, small: bool) -> Iterator[str]:
