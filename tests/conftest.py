@@ -62,9 +62,9 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         os.fsync = flush
 
 
-def unflushed(descriptor: Any) -> None:
-    """As `os.fsync`, the descriptor is one of an open file."""
-    os.fstat(descriptor)
+def unflushed(fd: Any) -> None:
+    """As for `os.fsync`, the file must be open."""
+    os.fstat(fd)
 
 
 @pytest.fixture
