@@ -2,10 +2,7 @@
 
 import pytest
 
-from pgassay.analysis.claims import by_role, missing_levels
-from pgassay.report.published import FITTED
-from pgassay.study.model import Claim
-from tests.docs.as_published import KEPT, MODELS, OF_TODAY, WHOLE, Planned, quick, responses, untestable
+from tests.docs.as_published import KEPT, MODELS, OF_TODAY, WHOLE, Planned, quick, untestable
 
 
 @pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
@@ -54,27 +51,6 @@ def test_a_quick_size_of_the_questions_of_today_has_a_finding_to_judge(name: str
     """`volumes` has its authors' design and no claim."""
     study = quick(name)
     assert any(not untestable(claim, study) for claim in Planned.claims(study))
-
-
-@pytest.mark.parametrize("planned", [*WHOLE, *MODELS], ids=lambda each: each.file.stem)
-def test_every_published_row_has_a_figure_of_ones_own_or_a_reason(planned: Planned) -> None:
-    study = planned.parsed()
-    known = {*responses(study), *FITTED}
-    assert study.published, "each of the five studies has published figures"
-    for row in study.published:
-        assert row.figures or (row.treatment and row.response), row
-        for figure in row.figures:
-            named = {name for name in (figure.response, figure.per) if name}
-            assert figure.unmeasured or named <= known, figure
-
-
-@pytest.mark.parametrize("planned", WHOLE, ids=lambda each: each.file.stem)
-def test_the_sizes_as_published_have_the_levels_of_every_published_figure(planned: Planned) -> None:
-    study = planned.parsed()
-    for figure in (each for row in study.published for each in row.figures if not each.unmeasured):
-        asked = Claim("", "", figure.response, figure.treatment, figure.against, per=figure.per)
-        for one in by_role(asked, study):
-            assert not missing_levels(one, study), figure
 
 
 NUMBERS = {"four": 4, "five": 5}
