@@ -24,6 +24,7 @@ from pgassay.lab.machine import (
 )
 from pgassay.lab.pairing import refusals
 from pgassay.lab.places import STAND_IN
+from pgassay.lab.preflight import Room
 from pgassay.lab.run import Prepared, installations
 from pgassay.lab.settings import describe_defaults
 from pgassay.postgres.builds.builder import MissingBuild
@@ -86,6 +87,11 @@ class Elsewhere:
     device: str
     needed_bytes: int
     free_bytes: int
+
+    @classmethod
+    def of(cls, room: Room) -> "Elsewhere":
+        mount = room.mount
+        return cls(str(mount.path), mount.filesystem, mount.device, room.needed_bytes, mount.free_bytes)
 
 
 @dataclass(frozen=True)
@@ -193,10 +199,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         needed_bytes=checked.rooms[0].needed_bytes,
         free_bytes=mount.free_bytes,
         snapshots=sum(room.snapshots for room in checked.rooms),
-        elsewhere=tuple(
-            Elsewhere(str(at.mount.path), at.mount.filesystem, at.mount.device, at.needed_bytes, at.mount.free_bytes)
-            for at in checked.rooms[1:]
-        ),
+        elsewhere=tuple(map(Elsewhere.of, checked.rooms[1:])),
         blocks_min=study.design.blocks_min,
         blocks_max=study.design.blocks_max,
         trial_s=trial_s,
@@ -221,8 +224,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         forecasts=tuple(forecast_of(each, affordable, comparisons) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
-        # One after each block but the last.
-        reboots_min=study.design.blocks_min - 1 if study.design.reboots else 0,
+        reboots_min=study.design.blocks_min - 1 if study.design.reboots else 0,  # one after each block but the last
         reboots_max=study.design.blocks_max - 1 if study.design.reboots else 0,
         differs=study.differs,
         warnings=tuple(sizes.warnings),
