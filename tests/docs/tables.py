@@ -141,7 +141,6 @@ TABLES: Mapping[tuple[str, str], "list[str]"] = {
     (STATISTICS, "minutes-bursts"): time_to_verdict.table(read(MEASURED / "identical-bursts.jsonl.gz")),
     (STATISTICS, "turns-against-sequential"): against_sequential(MEASURED / "turns-against-sequential.jsonl.gz"),
     (STATISTICS, "planted"): recovered(MEASURED / "planted-cold.jsonl.gz"),
-    (STATISTICS, "planted-warm"): recovered(MEASURED / "planted-warm.jsonl.gz"),
     (STATISTICS, "planted-slices"): recovered(MEASURED / "planted-slices.jsonl.gz"),
     (STATISTICS, "planted-competitors"): recovered(MEASURED / "planted-competitors.jsonl.gz"),
 }

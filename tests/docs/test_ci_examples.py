@@ -167,5 +167,6 @@ def test_the_job_does_what_it_says(
 ) -> None:
     environment = {**JOB.variables, "THRESHOLD": threshold}
     found = [executed(line, folder, environment) for line in JOB.script]
-    assert found == [0, 0, status]
+    assert found == [0, 0, 0, status]
+    assert (folder / "pgassay-run/report/report.html").exists(), "the page is kept with the record"
     assert "Thresholds" in capfd.readouterr().out

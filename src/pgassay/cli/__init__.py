@@ -35,7 +35,7 @@ LISTED: Mapping[str, Mapping[str, str]] = {
         "ask": "put a question to a captured server: its data and its load, on this machine",
     },
     "Drives": {
-        "drive": "make, age, check and simulate drives, cut their power, estimate what they would store",
+        "drive": "simulate drives, cut their power, list prepared data, estimate what a drive would store",
     },
     "Results": {
         "show": "print a run's verdicts and tables, or compare several runs of one study",

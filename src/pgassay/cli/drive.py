@@ -1,7 +1,7 @@
 """`pgassay drive`: what runs have prepared, and what a load or a cluster would become on a drive.
 
-`snapshots` lists what prepared data are kept for later runs, and removes the least
-recently used. `cut` runs the load of a study under power cuts, on an emulated drive.
+`snapshots` lists what prepared data are kept for later runs, and removes the least recently used. `cut` runs the load
+of a study under power cuts, on an emulated drive.
 
 What is computed needs no drive. `simulate`: what a load becomes inside a modelled drive (`pgassay.flash`), as table or
 JSON. A description is a TOML file, options, or both; a sweep runs every combination of the levels it names, on all

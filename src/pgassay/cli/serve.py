@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 ERROR = "pgassay: error: "
 """What an error of ours begins with where it is not coloured."""
-_WITHOUT_PAGE = "the run goes on without the page; pgassay serve shows it, too"
+_WITHOUT_PAGE = "the run goes on without the page; pgassay serve RUN shows it, too"
 
 READY_S = 120.0
 """So long a server may take until it prints its address; the run waits for it."""

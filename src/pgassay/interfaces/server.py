@@ -35,7 +35,7 @@ class Server(Protocol):
 
     @property
     def placement(self) -> Placement:
-        """Where it was started: its CPUs, control groups and NUMA nodes."""
+        """Where it was started: its CPUs and control groups."""
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement, on a connection kept for us (autocommit); raises `interfaces.errors.QueryError`."""

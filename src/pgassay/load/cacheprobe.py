@@ -495,7 +495,7 @@ def _shares(server: Server, moment: str) -> dict[str, float | None]:
 
 
 def _sizes(server: Server) -> dict[str, float | None]:
-    """Of heap and index in bytes, and the machine's huge pages (the published table's first column)."""
+    """Of heap and index in bytes, and the machine's huge pages."""
     ((heap, index),) = server.query("SELECT pg_relation_size(%s), pg_relation_size(%s)", [TABLE, INDEX])
     found: dict[str, float | None] = {"table_bytes": float(heap), "index_bytes": float(index), "huge_pages": None}
     for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():

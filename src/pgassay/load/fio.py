@@ -1,7 +1,7 @@
 """fio as a load: what the drive under the data directory can do by itself.
 
 It works on a file of our own in the cluster's directory: the very file system under test. The server idles meanwhile,
-and fio works in its place: under its memory limit, with its NUMA nodes. The file is laid out by the warm-up and goes
+and fio works in its place: under its memory limit, on its CPUs. The file is laid out by the warm-up and goes
 with the trial's clone, also after a kill. It is written out whole first, as PostgreSQL's segments are: on blocks that
 were only reserved an fdatasync has to write the file system's journal too. No shell is used, and every value is checked
 before. An I/O stands where a transaction stands elsewhere: costs are per I/O.

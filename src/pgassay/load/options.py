@@ -139,7 +139,7 @@ CORES: Kind[str] = kind(
     _cores,
     str,
     "all, rest, or a list of CPUs: 0-3,6",
-    must="all, rest, a list of CPUs or NUMA nodes",
+    must="all, rest, or a list of CPUs",
     hint='for example "2-3" or "0,2"',
 )
 COUNT: Kind[str] = kind(

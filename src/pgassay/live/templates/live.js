@@ -114,7 +114,7 @@
   source.addEventListener("error", () => {
     if (["finished", "interrupted"].includes(at("state").textContent)) {
       source.close();
-      at("connection").textContent = "The run has ended, and its server with it: pgassay serve shows it again.";
+      at("connection").textContent = "The run has ended, and its server with it: pgassay serve RUN shows it again.";
       return;
     }
     at("connection").textContent = source.readyState === EventSource.CLOSED
