@@ -17,6 +17,7 @@ from pgassay.record.formats import RunHeader
 from pgassay.record.reading import Run
 from pgassay.report.calibration import CalibrationFindings, in_turns
 from pgassay.testing import real
+from pgassay.testing.planted import make_run
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]
 SHORT = ["--clusters", "2", "--blocks", "2", "--budget", "8s"]
@@ -88,6 +89,12 @@ def test_turns_that_cannot_be_read_are_named_and_the_rest_is_shown(tmp_path: Pat
     assert CalibrationFindings(Run.open(path)).kept is None
     calibrate.take_turns(path, OPTIONS, quiet=True)  # nothing is known to be pending
     assert not (path / "turns" / "run.json").exists()
+
+
+def test_turns_whose_study_is_damaged_are_named(tmp_path: Path) -> None:
+    path = begun(tmp_path / "run")
+    (make_run(path / "turns").path / "study.toml").write_text("rubbish =")
+    assert "study.toml" in CalibrationFindings(Run.open(path)).turns_missing
 
 
 def test_turns_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

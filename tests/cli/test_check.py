@@ -72,7 +72,11 @@ def test_a_resumed_run_has_the_rules_of_all_that_went_on_with_it(tmp_path: Path)
 
 @pytest.mark.parametrize(
     ("fixed", "named"),
-    [("schema.partition=orders BY HASH (id) INTO 8", "schema.partition"), ("load.driver=go-tpc", 'the load "go-tpc"')],
+    [
+        ("schema.partition=orders BY HASH (id) INTO 8", "schema.partition"),
+        ("load.driver=go-tpc", 'the load "go-tpc"'),
+        ("host.cores=node:0", "host.cores=node:0"),
+    ],
 )
 def test_a_record_with_what_this_version_does_not_know_is_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fixed: str, named: str

@@ -12,6 +12,9 @@ from pgassay.host import storage
 from pgassay.host.storage import PageCache, mount_of, unsuitable
 from tests.noise import noise
 
+pytestmark = pytest.mark.system
+"""Only what was flushed can be dropped, and tests without servers do not flush."""
+
 PAGE = mmap.PAGESIZE
 PAGES = 64
 

@@ -21,7 +21,7 @@ from pgassay.lab.run import recorded_study
 from pgassay.record.journal import Step, decisions_in
 from pgassay.record.slices import SliceRecord, read_slices
 from pgassay.record.values import Reason, TrialRecord
-from pgassay.report.warnings import busy
+from pgassay.report.warnings import busy, lengthened
 from pgassay.study.parsing import parse, parse_recorded
 from pgassay.study.responses import Status
 from tests.fakes.drive import FakeDrive
@@ -215,6 +215,9 @@ def test_slices_that_prove_too_short_are_made_longer_and_the_record_says_so(plac
         assert all(each.closed_ns - each.opened_ns >= 2 * 10**9 for each in slices)
         assert trial.responses["tps"] == pytest.approx(tps_of(slices))
         assert trial.regime["window_s"] == pytest.approx(8.0, rel=0.1)
+    said = " ".join(lengthened(simulation.run.trials))
+    assert "longer than the planned 1 s" in said
+    assert f"{simulation.run.trials[-1].block} blocks" in said
 
 
 def test_transactions_that_outlast_the_longest_slices_end_the_run_with_a_hint(place: Path) -> None:

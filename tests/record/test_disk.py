@@ -1,6 +1,7 @@
 """The contract of `record.disk.Disk`: what the real disk and the fake both do, errors included."""
 
 import errno
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -148,3 +149,24 @@ def test_a_lock_stays_with_its_file_when_the_directory_is_renamed(place: tuple[D
     with pytest.raises(HeldError):
         disk.lock(root / "run" / "lock", "process 2")
     lock.release()
+
+
+def test_the_real_disk_flushes_what_it_writes_and_where_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many flushes each step makes: of the file, and of the directory that names it."""
+    flushed: list[int] = []
+    monkeypatch.setattr("os.fsync", flushed.append)
+    disk, path, found = RealDisk(), tmp_path / "a", []
+    steps: tuple[Callable[[], None], ...] = (
+        lambda: disk.write_file(path, b"one\n"),
+        lambda: disk.append(path, b"two\n"),
+        lambda: disk.truncate(path, 4),
+        lambda: disk.rename(path, tmp_path / "b"),
+        lambda: disk.sync_tree(tmp_path),
+    )
+    for step in steps:
+        step()
+        found.append(len(flushed))
+        flushed.clear()
+    assert found == [1, 1, 1, 1, 2], "the tree has one file"

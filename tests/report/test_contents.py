@@ -50,7 +50,7 @@ def test_a_section_of_another_package_appears_on_every_surface(findings: Finding
     assert '<a href="#electricity">Electricity</a>' in page
     assert "Each trial took so many joules." in page
     assert "\nElectricity (secondary)\n  each trial took so many joules\n" in said
-    assert said.index("Measurements") < said.index("Electricity") < said.index("Published figures")
+    assert said.index("Measurements") < said.index("Electricity") < said.index("Published claims")
     assert plain(findings)["electricity"] == {"joules": 12}
     file = io.StringIO()
     contents.write_csv(findings, file)

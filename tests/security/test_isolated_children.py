@@ -133,7 +133,7 @@ def test_security_md_lists_whatever_keeps_roots_rights() -> None:
     }
     reasons = {constants[each] if each in constants else ast.literal_eval(each) for each in given - {"privileged"}}
     listed = set(re.findall(r"^\| ([a-z].+?) \|", (ROOT / "SECURITY.md").read_text(encoding="utf-8"), re.MULTILINE))
-    assert len(reasons) > 8
+    assert len(reasons) > 6
     assert reasons <= listed, reasons - listed
 
 

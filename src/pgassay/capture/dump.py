@@ -160,8 +160,9 @@ def dump(arguments: list[str], password: str, file: Path, runner: Runner, sessio
     environment = {name: os.environ[name] for name in _TICKET if name in os.environ}
     environment |= {"PGPASSWORD": password} if password else {}
     # Its peer authentication, your password file and your certificates are your account's.
-    privileged = "connects to your server as you"
-    running = runner.start(arguments, stdout=log, stderr=log, environment=environment, privileged=privileged)
+    running = runner.start(
+        arguments, stdout=log, stderr=log, environment=environment, privileged="connects to your server as you"
+    )
     used: dict[int, float] = {}
     try:
         done = None

@@ -25,7 +25,6 @@ from pgassay.locks import open_lock, unlock
 NAME = "pgassay"
 SNAPSHOTS = "snapshots"
 SESSIONS = "sessions"
-DRIVES = "drives"
 VOLATILE = frozenset({"tmpfs", "ramfs", "overlay"})
 
 
@@ -48,15 +47,6 @@ class Root:
     @property
     def sessions(self) -> Path:
         return self.path / SESSIONS
-
-    @property
-    def drives(self) -> Path:
-        """Drives that users made with an earlier version."""
-        return self.path / DRIVES
-
-    def has_drives(self) -> bool:
-        """Is there any, made or half made?"""
-        return self.drives.is_dir() and any(self.drives.iterdir())
 
 
 @contextlib.contextmanager
@@ -154,7 +144,7 @@ def remove_root(root: Root) -> None:
     """
     require_marker(root.path)
     with Directory.open(root.path) as ours:
-        for name in (SNAPSHOTS, SESSIONS, DRIVES):
+        for name in (SNAPSHOTS, SESSIONS):
             ours.remove_tree(name)
     gone = Path(tempfile.mkdtemp(prefix=f".{NAME}-", dir=root.path.parent))
     with Directory.open(gone.parent) as parent:
@@ -209,7 +199,7 @@ def require_marker(directory: Path) -> None:
     try:
         with Directory.open(directory) as root:
             root.require_ours()
-            for name in (SNAPSHOTS, SESSIONS, DRIVES):
+            for name in (SNAPSHOTS, SESSIONS):
                 if root.status(name) is not None:
                     with root.inner(name) as folder:
                         folder.require_ours()

@@ -34,7 +34,7 @@ from pgassay.drive.root import (
     sessions_held,
     take_lock,
 )
-from pgassay.drive.snapshots import FORGOTTEN, TAKING, remove, remove_unfinished
+from pgassay.drive.snapshots import FORGOTTEN, TAKING, remove_unfinished
 from pgassay.files import Directory, UntrustedError
 from pgassay.interfaces.errors import DriveError
 from pgassay.interfaces.places import Account, Mount, MountEntry
@@ -87,28 +87,6 @@ def undo_block_drives(place: Path) -> list[str]:
     for entry in kernel.mounts_below(place):
         kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
         done.append(f"mount {entry.point.relative_to(place)}")
-    return done
-
-
-def remove_own_drives(root: Root) -> list[str]:
-    """Remove the drives that earlier versions kept for users' own work and whose contents are gone; returns which.
-
-    That are emulated ones whose program is gone, and those without facts, which were being made. Images stay, as does
-    what serves.
-    """
-    done = []
-    with alone(root.path):
-        for home in sorted(root.drives.glob("*")):
-            made, emulated = (home / "drive.json").exists(), (home / daemon.CONFIGURATION).exists()
-            stays = not home.is_dir() or (made and not emulated) or (made and daemon.running(home) is not None)
-            if stays or (lock := take_lock(home)) is None:
-                continue
-            try:
-                undo_block_drives(home)
-                remove_tree(home)
-            finally:
-                os.close(lock)
-            done.append(f"drive {home.name}")
     return done
 
 
@@ -203,11 +181,7 @@ class Session:
                     undo_block_drives(self.path)
                     remove_tree(self.path)
                 if not keep_snapshots and not any(self.root.sessions.iterdir()):
-                    if self.root.has_drives():
-                        for path in sorted(self.root.snapshots.iterdir()):
-                            remove(path)
-                    else:
-                        remove_root(self.root)
+                    remove_root(self.root)
         finally:
             os.close(lock)  # else a drive that is gone could not be unmounted
 

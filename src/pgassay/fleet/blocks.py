@@ -18,7 +18,6 @@ record are named as on one machine.
 import hashlib
 import os
 import stat
-import tomllib
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -91,7 +90,7 @@ def read_files(document: str, bounds: Iterable[Bound], known: Mapping[str, str] 
                 found = found if line is None else f"has psql read another file: {line}"
             if isinstance(found, str):
                 refused[text] = found
-    for text in documents.texts(tomllib.loads(document)):
+    for text in documents.texts(documents.read("study", document)):
         if "/" in text and text not in contents and text not in refused:
             with suppress(OSError):  # a long text with a slash in it, as SQL is
                 if Path(text).is_file():

@@ -204,11 +204,14 @@ class DaskExecutor:
 
     def _begin(self, block: int, workers: list[str] | None = None) -> None:
         ordered = self._pending[block]
-        others = workers is not None
         # Dask warns of what it takes for a mistake, tasks of more than 10 MB; ours hold the user's files.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": ORDER_BYTES}):
             future = self._client.submit(
-                self._work, self._order(ordered.order), pure=False, workers=workers, allow_other_workers=others
+                self._work,
+                self._order(ordered.order),
+                pure=False,
+                workers=workers,
+                allow_other_workers=workers is not None,
             )
         self._began[future.key] = ("", time.monotonic())
         ordered.futures.append(future)

@@ -344,10 +344,20 @@ def _finding(severity: Severity, what: str, line: int = 0) -> Finding:
 
 
 def _unknown(run: Run) -> list[str]:
-    """Factors and loads of plug-ins that are not installed here, or of earlier versions."""
+    """Factors, loads and levels of plug-ins that are not installed here, or of earlier versions."""
     study, catalogue = parse_recorded(run.header.study, run.study), every_factor()
     levels = [each for arm in study.arms for each in study.levels_of(arm).items()]
     loads = {each.name for each in drivers.known()}
-    names = [name for name, _ in levels if catalogue.find(name) is None]
-    names += [f'the load "{each.typed}"' for name, each in levels if name == "load.driver" and each.typed not in loads]
+    names = []
+    for name, level in levels:
+        factor = catalogue.find(name)
+        if factor is None:
+            names.append(name)
+        elif name == "load.driver":
+            names += [] if level.typed in loads else [f'the load "{level.typed}"']
+        else:
+            try:
+                factor.parse(name, level.typed)
+            except UsageError:
+                names.append(f"{name}={level.typed}")
     return list(dict.fromkeys(names))

@@ -20,7 +20,6 @@ from pgassay.drive.block.kernel import LinuxKernel
 from pgassay.drive.directory import CountersOf
 from pgassay.drive.options import DriveOptions, OneDrive
 from pgassay.drive.root import RemovedError, find_root
-from pgassay.drive.sessions import remove_own_drives
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError
 from pgassay.host.storage import existing_ancestor, mount_of
@@ -219,7 +218,7 @@ def remove_left(directory: Path) -> list[str]:
     Raises `DriveError`.
     """
     root = find_root(directory)
-    return [] if root is None else [*end_killed(directory, root), *remove_own_drives(root)]
+    return [] if root is None else end_killed(directory, root)
 
 
 DRIVES, CONTENTS = "drives", "drive_contents"

@@ -226,12 +226,12 @@ RESPONSES: tuple[Response, ...] = (
 
 @dataclass(frozen=True)
 class Result:
-    """One run: the responses, all I/Os, fio's error number, and the bytes written."""
+    """One run: the responses, all I/Os, fio's error number, and the bytes written, None where that is not known."""
 
     responses: Mapping[str, float | None]
     operations: int
     error: int
-    written_bytes: float = 0.0
+    written_bytes: float | None = None
 
 
 def parse(text: str) -> Result:

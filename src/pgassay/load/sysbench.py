@@ -371,7 +371,7 @@ def parse_seconds(text: str) -> tuple[Second, ...]:
 def parse_histogram(text: str) -> tuple[tuple[float, int], ...]:
     """Latency in ms to count, in rising order, of a database test; empty without a histogram."""
     after = text.partition("Latency histogram (values are in milliseconds)")[2]
-    block = re.split("SQL statistics:|File operations:", after, maxsplit=1)[0]
+    block = after.partition("SQL statistics:")[0]
     return tuple((float(match[1]), int(match[2])) for match in _BUCKET.finditer(block))
 
 

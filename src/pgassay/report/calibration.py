@@ -201,20 +201,20 @@ class CalibrationFindings:
         try:
             run = Run.open(path)
             rows = slices.rows(run)
+            baseline = next((trial.arm for trial in run.trials), "")
+            lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
+            for trial in run.trials:
+                if trial.block in lengths_s:
+                    lengths_s[trial.block] += trial.length_s
+            return TurnsResult(
+                name=TURNS,
+                blocks=len(lengths_s),
+                block_s=median(lengths_s.values()) if lengths_s else 0.0,
+                slice_s=run.asked.design.slice_s,
+                found=alternation.shares(rows, baseline),
+            )
         except PgassayError as error:
             return error.message
-        baseline = next((trial.arm for trial in run.trials), "")
-        lengths_s: dict[int, float] = dict.fromkeys((row.block for row in rows), 0.0)
-        for trial in run.trials:
-            if trial.block in lengths_s:
-                lengths_s[trial.block] += trial.length_s
-        return TurnsResult(
-            name=TURNS,
-            blocks=len(lengths_s),
-            block_s=median(lengths_s.values()) if lengths_s else 0.0,
-            slice_s=run.asked.design.slice_s,
-            found=alternation.shares(rows, baseline),
-        )
 
     @cached_property
     def kept(self) -> Calibration | None:

@@ -274,7 +274,8 @@ def transient(trials: Sequence[TrialRecord], halves: tuple[float, float] | None)
         return f"a window wrote {written:.2g} of {which}{enough}"
     if middle(trial.counters.get("drive.blocks_erased") for trial in trials) == 0:
         return "nothing was erased in a window"
-    if "fresh" in states and (halves is None or written is None or written < FRESH_WHOLE):
+    fresh = any(each == "fresh" or each.startswith("trimmed while it was empty") for each in states)
+    if fresh and (halves is None or written is None or written < FRESH_WHOLE):
         return "the drives started fresh, without garbage to collect"
     if halves is not None and abs(halves[1] / halves[0] - 1) > DRIFT_MAX:
         return f"it went from {halves[0]:.3g} to {halves[1]:.3g}"

@@ -307,4 +307,4 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield Table(("claim", "published", here), rows, on=Surface.PAGE)
 
 
-SECTION = Section("published", "Published figures", _describe, link="Published figures")
+SECTION = Section("published", "Published claims", _describe, link="Published claims")

@@ -106,7 +106,7 @@ def reasons(findings: "Findings") -> tuple[str, ...]:
     found += [] if findings.once(power_cuts.arms) else crash_warnings(findings.study)
     found += [*side_effects(trials), *overloads(trials), *late_clock(trials)]
     found += [unplayed(findings), *findings.remarks, companions(trials), disturbance(trials), drives.late_logs(trials)]
-    found += [*busy(trials), *findings.once(carried_over), *steadiness]
+    found += [*busy(trials), *lengthened(trials), *findings.once(carried_over), *steadiness]
     if findings.study.design.fixed_order and not findings.imported:
         found.append(regimes.order(findings.study))
     return tuple(each for each in (*found, *findings.seconds.unread) if each)
@@ -119,6 +119,18 @@ def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield (
             f"in {formatting.counted(len(blocks), 'block')} other programs were busy in most rounds; these count, since"
             " what goes on all the time slows all servers in turns equally: trust comparisons, not absolute speeds"
+        )
+
+
+def lengthened(trials: Sequence[TrialRecord]) -> Iterator[str]:
+    """In how many blocks slices proved too short, and how long they were made instead."""
+    found = [each for each in trials if each.regime.get("slice_too_short_s") is not None]
+    if found:
+        longest_s = max(float(each.regime["slice_s"] or 0.0) for each in found)
+        yield (
+            f"slices were longer than the planned {found[0].regime['slice_too_short_s']:g} s in"
+            f" {formatting.counted(len({each.block for each in found}), 'block')}, up to {longest_s:g} s: too few"
+            " transactions ended in them, because of the load or a busy machine"
         )
 
 
