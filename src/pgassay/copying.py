@@ -1,9 +1,9 @@
 """A cluster's files, copied whole: by reference where possible, else by copy_file_range(2) in a few threads.
 
-Modes, owners and symbolic links within the tree are kept; the copy is on the drive when
-it is done (syncfs(2)), so that its write-back does not fall into the trial that follows. Servers' accounts may write
-to what is copied, so every level is opened by descriptor (see `files`). The copy is closed to them until it is whole:
-its top directory is handed over last.
+Modes, owners and symbolic links within the tree are kept; the copy is on the drive when it is done (syncfs(2)), so that
+its write-back does not fall into the trial that follows. Servers' accounts may write to what is copied, so every level
+is opened by descriptor (see `files`). The copy is closed to them until it is whole: its top directory is handed over
+last.
 """
 
 import ctypes

@@ -17,7 +17,6 @@ from pgassay.drive.block.kernel import LinuxKernel, detach_loop
 from pgassay.drive.sessions import undo_block_drives
 from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner
-from pgassay.lab.drives import remove_left
 from tests.drive.block import real
 from tests.drive.block.killing import left_behind, processes
 from tests.system.journeys import ANYWHERE, Place, committed, finished, load_runs, wait_until
@@ -46,7 +45,7 @@ def kill(journey: Place, target: str, wait_s: float) -> list[str]:
         lab.send_signal(signal.SIGINT)
     finished(lab)
     if target != "lab":  # whose keeper needs no repair
-        remove_left(journey.data)
+        journey.pgassay("doctor", "--repair", "--data-dir", str(journey.data))
     return what_stays(journey.data)
 
 
@@ -96,7 +95,7 @@ def test_a_drive_that_disappears_under_a_load_is_named_and_what_was_committed_st
     assert len(journey.record("gone").numbers) >= kept >= 1
     checked = journey.pgassay("check", str(journey.runs / "gone"))
     assert checked.returncode == 0, checked.stdout
-    remove_left(journey.data)
+    journey.pgassay("doctor", "--repair", "--data-dir", str(journey.data))
     assert what_stays(journey.data) == []
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.lab.drives import remove_left
 from pgassay.lab.power_cuts import crash_request
 from pgassay.record.power_cuts import power_cuts
 from pgassay.record.reading import Run
@@ -94,7 +93,7 @@ def test_what_is_killed_in_a_cut_leaves_nothing_and_a_resumed_run_makes_the_same
                 os.kill(pid, signal.SIGKILL)
         lab.send_signal(signal.SIGINT)
     finished(lab)
-    remove_left(journey.data)
+    journey.pgassay("doctor", "--repair", "--data-dir", str(journey.data))
     assert what_stays(journey.data) == []
     resumed = finished(journey.start("resume", str(journey.runs / "cuts"), *ANYWHERE), LONG_S)
     assert resumed.returncode == 0, resumed.stderr

@@ -151,8 +151,8 @@ def _make_cluster(arm: ResolvedArm, workspace: Path) -> None:
 
 
 def _fill(arm: ResolvedArm, server: Server) -> None:
-    """The load's data with the levels of the data stage; a copy has its data, and keeps their layout:
-    nothing is loaded and nothing vacuumed."""
+    """The load's data with the levels of the data stage; a copy has its data and keeps their layout, so nothing is
+    loaded and nothing vacuumed."""
     load = arm.load
     if arm.setup.copied_database:
         for bound in arm.at(Stage.DATA):

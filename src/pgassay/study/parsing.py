@@ -1,8 +1,8 @@
 """From a study document to a `Study`: every key typed, every name known, every level canonical, before anything runs.
 
 A typo is named with the nearest word that exists. What only a server can tell (does PostgreSQL accept this value?) is
-checked by the lab's preflight. What the authors of a published study found stands in the file, too (`Claim`), so
-that a run can be compared with it.
+checked by the lab's preflight. What the authors of a published study found stands in the file, too (`Claim`), so that
+a run can be compared with it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
