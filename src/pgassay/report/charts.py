@@ -189,11 +189,6 @@ def shape(treatments: tuple[str, ...]) -> Any:
     return alt.Shape("treatment:N", scale=scale, sort=list(treatments), legend=None)
 
 
-def at_points(places: Iterable[float]) -> alt.Axis:
-    """An axis of numbers with a tick at every place that was measured: there are no half clients."""
-    return alt.Axis(values=sorted(set(places)), format="~g", labelOverlap=True)
-
-
 def apart(rows: Iterable[Mapping[str, Any]], panel: str) -> bool:
     """Would an axis common to all panels flatten those with small values?"""
     largest: dict[str, float] = {}

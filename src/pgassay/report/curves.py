@@ -275,12 +275,13 @@ def fit_drawing(findings: "Findings") -> Drawing | None:
 def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     import altair as alt
 
-    from pgassay.report.charts import NARROW, WIDTH, at_points, chart_of, columns_of, tip, wrapped
+    from pgassay.report.charts import NARROW, WIDTH, chart_of, columns_of, tip, wrapped
 
     rows = list(fit_rows(findings, curve, scaling))
     seen = [row for row in rows if row["series"] == MEASURED]
     name = findings.study.arms[0].covariate.name.partition("=")[0]
-    ticks = at_points([0.0, *(row["clients"] for row in seen)])
+    places = sorted({0.0, *(row["clients"] for row in seen)})  # ticks where it was measured: there are no half clients
+    ticks = alt.Axis(values=places, format="~g", labelOverlap=True)
     x = alt.X("clients:Q", title=name, scale=alt.Scale(zero=True), axis=ticks)
     y = alt.Y("value:Q", title=wrapped(formatting.titled(findings.primary), _FIT_HEIGHT), scale=alt.Scale(zero=True))
     names = [name for name in _SHADES if any(row["series"] == name for row in rows)]
@@ -455,7 +456,8 @@ def drawing(findings: "Findings") -> Drawing | None:
     title = charts.wrapped(", ".join(findings.study.covariates), charts.NARROW)
     x = alt.X("at:N", title=title, sort=None)
     if numeric:
-        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
+        ticks = alt.Axis(values=sorted({row["at"] for row in rows}), format="~g", labelOverlap=True)
+        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=ticks)
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
     places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
     _, unit = formatting.scale_of(

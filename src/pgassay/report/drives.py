@@ -312,21 +312,20 @@ def late_logs(trials: Sequence[TrialRecord]) -> str:
 
     Flash cannot store it in less, so their log of NAND writes lags; such a drive must not pass for one that compresses.
     """
-    found = [trial for trial in trials if any(_lags(trial, source, factor) for source, factor in _REAL)]
+    found = set[int]()
+    for trial in trials:
+        for source, factor in _REAL:
+            level = trial.levels.get(factor)
+            sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
+            normal = level is not None and role_of(level.typed) is Role.NORMAL
+            if normal and sent and programmed and programmed < NORMAL_LEAST * sent:
+                found.add(trial.number)
     if not found:
         return ""
     return (
         f"in {formatting.counted(len(found), 'trial')} a normal drive counted fewer NAND writes than it was sent: its"
         " log is late, so do not believe its write amplification; make the windows longer"
     )
-
-
-def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
-    level = trial.levels.get(factor)
-    if level is None or role_of(level.typed) is not Role.NORMAL:
-        return False
-    sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
-    return bool(sent) and bool(programmed) and (programmed or 0.0) < NORMAL_LEAST * (sent or 0.0)
 
 
 def _silent(trial: TrialRecord) -> Iterator[str]:

@@ -436,15 +436,10 @@ def _sizes(findings: "Findings") -> Mapping[str, str]:
         typed = list(dict.fromkeys(level.typed for each in levels if (level := each.get(name))))
         if all(each.replace(".", "", 1).isdecimal() for each in typed):
             typed.sort(key=float)
-        if 0 < len(typed) <= _LISTED_MAX:
-            found[word] = joined([*map(_with_commas, typed)])
-        elif typed:
-            found[word] = f"{_with_commas(typed[0])} to {_with_commas(typed[-1])}"
+        typed = [f"{int(each):,}" if each.isascii() and each.isdigit() else each for each in typed]
+        if typed:
+            found[word] = joined(typed) if len(typed) <= _LISTED_MAX else f"{typed[0]} to {typed[-1]}"
     return found
-
-
-def _with_commas(typed: str) -> str:
-    return f"{int(typed):,}" if typed.isascii() and typed.isdigit() else typed
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:
