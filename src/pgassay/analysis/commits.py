@@ -140,7 +140,7 @@ def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
 
 def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
-    return mean_of(contrasts, Scale.DIFFERENCE, _certainty(horizon))
+    return mean_of(contrasts, Scale.DIFFERENCE, Certainty(0.95, 1, horizon, every_block=True))
 
 
 def shown(mean: BlockMean, least: float = 0.0) -> bool:
@@ -166,14 +166,10 @@ def change(last: int, seen: Sequence[Measured], span: Span, horizon: int, least:
     count = float(sums.count[span.upto])
     mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
-    certainty = _certainty(horizon)
+    certainty = Certainty(0.95, 1, horizon, every_block=True)
     half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
     return Change(estimate, low, high, blocks, _fit(seen, rest, least))
-
-
-def _certainty(horizon: int) -> Certainty:
-    return Certainty(0.95, 1, horizon, every_block=True)
 
 
 @dataclass(frozen=True)
@@ -283,10 +279,6 @@ class Step:
     low: float
     high: float
 
-    def exceeds(self, least: float) -> bool:
-        """Is it larger than this share, by its whole interval?"""
-        return min(self.low, self.high) > 1.0 + least or max(self.low, self.high) < 1.0 / (1.0 + least)
-
 
 @dataclass(frozen=True)
 class Course:
@@ -314,7 +306,11 @@ def course_of(means: Sequence[float], least: float = 0.0) -> Course:
         levels = _levels(values, starts)
         critical = float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
         steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
-        doubtful = [each for each in steps if not each.exceeds(least)]
+        doubtful = [
+            each
+            for each in steps
+            if not (min(each.low, each.high) > 1.0 + least or max(each.low, each.high) < 1.0 / (1.0 + least))
+        ]
         if not doubtful:
             break
         dropped = min(doubtful, key=lambda each: abs(log(each.estimate)))

@@ -55,7 +55,7 @@ def explain(
     if not _differs(effect):
         text = f", although {_listed(moved, by_name)}" if moved else f", and neither can any cost per {work}"
         return Explanation(f"{head}{text}", (), tuple(moved))
-    gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
+    gain = 1 if (effect.estimate > effect.none) != (response.better is Better.LOWER) else -1
     along = tuple(cost for cost in moved if _gain(cost, by_name[cost.response]) in (gain, 0))
     against = tuple(cost for cost in moved if cost not in along)
     if not along:
@@ -116,15 +116,11 @@ def share_explained(part: Effect, whole: Effect) -> tuple[float, float, float] |
     return (part.estimate - 1.0) / (whole.estimate - 1.0), min(ends), max(ends)
 
 
-def _sign(effect: Effect) -> int:
-    return 1 if effect.estimate > effect.none else -1
-
-
 def _gain(cost: Effect, response: Response) -> int:
     """+1 when the cost moved to the good side, -1 to the bad, 0 when neither direction is better."""
     if response.better is Better.NEITHER:
         return 0
-    return _sign(cost) * (1 if response.better is Better.HIGHER else -1)
+    return 1 if (cost.estimate > cost.none) == (response.better is Better.HIGHER) else -1
 
 
 def _change(effect: Effect, response: Response) -> str:

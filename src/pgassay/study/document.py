@@ -130,7 +130,13 @@ def resolve(
     for text in overrides.levels:
         resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
-        resolved = _with_fixed(resolved, *_split(text, "--set"))
+        factor, value = _split(text, "--set")
+        if _varied_in(resolved, factor):
+            hint = f"use --levels {factor}=VALUE,VALUE to change its levels"
+            raise UsageError(f'"{factor}" is varied by this study', hint)
+        option = factor.removeprefix("load.") if "*" not in factor else factor
+        held = {"fixed": {factor: value}} if option == factor else {"load": {option: value}}
+        resolved = _laid_over(resolved, held)
     if overrides.design:
         resolved = _laid_over(resolved, {"design": dict(overrides.design)})
     if overrides.primary:
@@ -414,14 +420,6 @@ def _canonical(name: str, level: object, catalogue: FactorNames | None) -> str:
     factor = catalogue.find(name) if catalogue is not None else None
     text = typed(level).strip()
     return text if factor is None or not text else factor.parse(name, text).canonical
-
-
-def _with_fixed(document: Document, name: str, value: str) -> Document:
-    if _varied_in(document, name):
-        raise UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
-    if name.startswith("load.") and "*" not in name:
-        return _laid_over(document, {"load": {name.removeprefix("load."): value}})
-    return _laid_over(document, {"fixed": {name: value}})
 
 
 def set_needs_value(text: str, option: str) -> UsageError:
