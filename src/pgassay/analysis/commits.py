@@ -305,7 +305,10 @@ def course_of(means: Sequence[float], least: float = 0.0) -> Course:
         noise, freedom = _noise(values, starts), max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
         levels = _levels(values, starts)
         critical = float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
-        steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
+        steps = []
+        for old, new in pairwise(levels):
+            mean, half = new.mean - old.mean, critical * noise * sqrt(1.0 / old.points + 1.0 / new.points)
+            steps.append(Step(new.first, exp(mean), exp(mean - half), exp(mean + half)))
         doubtful = [
             each
             for each in steps
@@ -334,8 +337,3 @@ def _noise(values: Floats, starts: Sequence[int]) -> float:
     kept = np.delete(np.diff(values), [each - 1 for each in starts])
     found = sqrt(float(kept @ kept) / (2.0 * len(kept))) if len(kept) else 0.0
     return max(found, 1e-9)
-
-
-def _step(old: Level, new: Level, noise: float, critical: float) -> Step:
-    mean, half = new.mean - old.mean, critical * noise * sqrt(1.0 / old.points + 1.0 / new.points)
-    return Step(new.first, exp(mean), exp(mean - half), exp(mean + half))

@@ -32,7 +32,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.section import Block, Brief, Part, Section, Table
-from pgassay.report.trials import by_arm, by_treatment, load_level, median_s, middle, of_regime, valid_by_place
+from pgassay.report.trials import by_treatment, grouped, load_level, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     AS_FOUND,
     DATA,
@@ -442,7 +442,7 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
         asking = [each for each in trials if load_level(each, "pattern", "random:100%") in patterns]
         if patterns == _FLUSHING:
             asking = [each for each in asking if load_level(each, "threads", "1") == "1"]
-        for place, group in by_arm(asking).items():
+        for place, group in grouped(asking, lambda each: each.place).items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:
                 found[resource] = (value, formatting.place(*place))

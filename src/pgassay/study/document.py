@@ -53,11 +53,6 @@ TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing"
 """Options of a load and a design that mean nothing where instructions are counted."""
 
 
-def counts_along(count: str) -> bool:
-    """Does this level of `load.count` count along with timing?"""
-    return count.startswith(ALONG)
-
-
 @dataclass(frozen=True)
 class Overrides:
     """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
@@ -184,7 +179,7 @@ def _counted(document: Document, overrides: Overrides) -> Document:
     changed = [_split(text, "--set") for text in (*overrides.fixed, *overrides.levels)]
     if any(name == _DURATION for name, _ in changed):
         raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
-    if any(name == "load.count" and counts_along(level) for name, level in changed):
+    if any(name == "load.count" and level.startswith(ALONG) for name, level in changed):
         raise UsageError("--count counts instead of timing, --count-also does both", "leave one of them out")
     load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
     usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
