@@ -121,7 +121,8 @@ def test_planted_noise_is_found_from_the_record(tmp_path: Path) -> None:
     assert noise.noise_low < (RESTART_CV**2 + RUN_CV**2) ** 0.5 < noise.noise_high
     assert noise.components.run**0.5 == pytest.approx(RUN_CV, rel=0.3)
     assert found.lengths.run_s == pytest.approx(9.0, abs=0.5)
-    widths = [each.width for each in found.resolutions(noise) if each.width is not None]
+    widths = [each["width"] for each in document(found)["resolution"] if each["width"] is not None]
+    assert widths
     assert widths == sorted(widths, reverse=True)
     shown = render(found)
     assert "3 clusters × 30 restarts × 2 runs" in shown

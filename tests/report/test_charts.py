@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgassay.report.charts import (
+    chart_of,
     colour,
-    data,
     domain_of,
     layered,
     legend_of,
@@ -117,7 +117,7 @@ def test_a_figure_that_vega_lite_does_not_know_is_refused_and_rows_are_not_looke
     good = layered([alt.Chart().mark_point().encode(x="x:Q")], rows, 10)
     assert list(specified(good)["data"]["values"]) == rows
     with debug_mode(False):
-        bad = alt.Chart(data(rows)).mark_point().encode(x="x:Q")
+        bad = chart_of(rows).mark_point().encode(x="x:Q")
         bad.mark = {"type": "no mark"}
         with pytest.raises(jsonschema.ValidationError):
             specified(bad)

@@ -12,6 +12,7 @@ from pgassay.study.document import Document, Overrides, resolve, write
 from pgassay.study.scale_model import (
     Likeness,
     ModelSize,
+    Request,
     ScaleModel,
     parse_model,
     parse_request,
@@ -147,7 +148,7 @@ def test_less_than_one_row_is_refused_with_what_is_left() -> None:
 
 def test_a_request_says_how_much_smaller_or_how_large_not_both() -> None:
     assert parse_request({"to": "4GB", "memory": "256GB", "cores": 32, "ours": ["memory"]}).to_bytes == 4 << 30
-    assert not parse_request({"cores": 32}).wanted
+    assert parse_request({"cores": 32}) == Request(cores=32)
     refused: tuple[object, ...] = (
         {"by": "1/10", "to": "4GB"}, {"x": 1}, {"cores": 0}, {"cores": True}, {"to": "0GB"}, {"to": "4"},
         {"ours": ["memory"]}, [],

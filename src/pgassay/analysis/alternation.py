@@ -55,16 +55,15 @@ def _whole_rounds(rows: Sequence[SliceRow], arms: Sequence[str]) -> list[dict[st
     rounds: dict[int, list[SliceRow]] = {}
     for row in rows:
         rounds.setdefault(row.round, []).append(row)
-    return [
-        {row.arm: row for row in slices}
-        for slices in rounds.values()
-        if sorted(row.arm for row in slices) == sorted(arms) and all(map(_usable, slices))
-    ]
-
-
-def _usable(row: SliceRow) -> bool:
-    counted = 0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf
-    return counted and not row.discarded
+    found = []
+    for slices in rounds.values():
+        usable = all(
+            0.0 < row.transactions < inf and 0.0 < row.active_s < inf and 0.0 <= row.flush_s < inf and not row.discarded
+            for row in slices
+        )
+        if usable and sorted(row.arm for row in slices) == sorted(arms):
+            found.append({row.arm: row for row in slices})
+    return found
 
 
 @dataclass(frozen=True)

@@ -102,6 +102,7 @@ class Setup:
         tpc_b = any(_TPC_B.search(each) for each in loads)
         reads_only, writes = (any(each.search(load) for load in loads) for each in (_READS_ONLY, _WRITES))
         scale, clients, rate = (_number(said[name]) for name in ("scale", "clients", "rate"))
+        timeout = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", said["checkpoint_timeout"])
         database_bytes = _bytes(said["database"])
         if database_bytes is None and scale is not None and (tpc_b or "builtin" in " ".join(loads)):
             database_bytes = scale * _SCALE_BYTES
@@ -114,7 +115,9 @@ class Setup:
             rate_limited=said["rate_limited"] == "yes" or bool(rate),
             rate=rate,
             lag_ms=_number(said["lag_ms"]),
-            checkpoint_timeout_s=_seconds(said["checkpoint_timeout"]),
+            checkpoint_timeout_s=float(timeout[1]) * _SECONDS[timeout[2]]
+            if timeout and timeout[2] in _SECONDS
+            else None,
             same_machine=bool(_LOCAL.fullmatch(said["host"])),
             database_bytes=database_bytes,
             memory_bytes=_bytes(said["memory"]),
@@ -138,11 +141,6 @@ def _number(text: str) -> float | None:
 
 
 _SECONDS = {"": 1.0, "s": 1.0, "sec": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0, "ms": 0.001}
-
-
-def _seconds(text: str) -> float | None:
-    found = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", text)
-    return float(found[1]) * _SECONDS[found[2]] if found and found[2] in _SECONDS else None
 
 
 def _bytes(text: str) -> float | None:

@@ -76,7 +76,9 @@ def criticals(horizon: int, alpha: float, stage: int | None = None) -> tuple[flo
     values = [value]
     edge = sqrt(blocks * value * value / (blocks - 1 + value * value))
     grid = np.linspace(0.0, edge, _DENSE)
-    density = _density_at_first_look(grid)
+    # That of r, sqrt(n) times one coordinate of a uniform point on the unit sphere.
+    constant = exp(lgamma(blocks / 2) - lgamma((blocks - 1) / 2)) / sqrt(pi * blocks)
+    density = np.asarray(constant * (1.0 - grid * grid / blocks) ** ((blocks - 3) / 2), dtype=np.float64)
     while blocks < horizon:
         stepped = _step(grid, density, edge, blocks)
         blocks += 1
@@ -129,13 +131,6 @@ def fixed_critical(blocks: int, alpha: float) -> float:
 def chi_square(share: float, freedom: float) -> float:
     """The quantile of chi-square; scipy.stats has it too, and takes a second to import."""
     return 2.0 * float(gammaincinv(freedom / 2.0, share))
-
-
-def _density_at_first_look(ratio: Floats) -> Floats:
-    """Density of r at the first look: sqrt(n) times one coordinate of a uniform point on the unit sphere."""
-    n = FIRST_LOOK
-    constant = exp(lgamma(n / 2) - lgamma((n - 1) / 2)) / sqrt(pi * n)
-    return np.asarray(constant * (1.0 - ratio * ratio / n) ** ((n - 3) / 2), dtype=np.float64)
 
 
 class _Stepped:

@@ -272,14 +272,11 @@ def beyond(claim: Claim, *, data_bytes: float | None, memory_bytes: float | None
 
 def _more_blocks(effect: Effect, low: float, high: float, blocks_max: int) -> int | None:
     """Blocks more until the interval clears the nearer bound of the claim's range."""
-
-    def on_scale(value: float) -> float:
-        if effect.scale is Scale.DIFFERENCE:
-            return value
-        return log(value) if value > 0.0 else -inf
-
-    centre = on_scale(effect.estimate)
-    distance = min(abs(centre - on_scale(bound)) for bound in (low, high) if isfinite(bound))
+    ends = (effect.estimate, *filter(isfinite, (low, high)))
+    if effect.scale is Scale.RATIO:
+        ends = tuple(log(value) if value > 0.0 else -inf for value in ends)
+    centre, *bounds = ends
+    distance = min(abs(centre - bound) for bound in bounds)
     if not (isfinite(distance) and isfinite(effect.spread)) or effect.between is not None:
         return None
     total = blocks_to_distinguish(

@@ -140,7 +140,7 @@ def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
 
 def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
-    return mean_of(contrasts, Scale.DIFFERENCE, _certainty(horizon))
+    return mean_of(contrasts, Scale.DIFFERENCE, Certainty(0.95, 1, horizon, every_block=True))
 
 
 def shown(mean: BlockMean, least: float = 0.0) -> bool:
@@ -166,14 +166,10 @@ def change(last: int, seen: Sequence[Measured], span: Span, horizon: int, least:
     count = float(sums.count[span.upto])
     mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
-    certainty = _certainty(horizon)
+    certainty = Certainty(0.95, 1, horizon, every_block=True)
     half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
     return Change(estimate, low, high, blocks, _fit(seen, rest, least))
-
-
-def _certainty(horizon: int) -> Certainty:
-    return Certainty(0.95, 1, horizon, every_block=True)
 
 
 @dataclass(frozen=True)
@@ -283,10 +279,6 @@ class Step:
     low: float
     high: float
 
-    def exceeds(self, least: float) -> bool:
-        """Is it larger than this share, by its whole interval?"""
-        return min(self.low, self.high) > 1.0 + least or max(self.low, self.high) < 1.0 / (1.0 + least)
-
 
 @dataclass(frozen=True)
 class Course:
@@ -313,8 +305,15 @@ def course_of(means: Sequence[float], least: float = 0.0) -> Course:
         noise, freedom = _noise(values, starts), max(2.0 * (count - 1 - len(starts)) / 3.0, 1.0)
         levels = _levels(values, starts)
         critical = float(stdtrit(freedom, 1.0 - (1.0 - LEVEL) / (2.0 * max(pairs, 1))))
-        steps = [_step(old, new, noise, critical) for old, new in pairwise(levels)]
-        doubtful = [each for each in steps if not each.exceeds(least)]
+        steps = []
+        for old, new in pairwise(levels):
+            mean, half = new.mean - old.mean, critical * noise * sqrt(1.0 / old.points + 1.0 / new.points)
+            steps.append(Step(new.first, exp(mean), exp(mean - half), exp(mean + half)))
+        doubtful = [
+            each
+            for each in steps
+            if not (min(each.low, each.high) > 1.0 + least or max(each.low, each.high) < 1.0 / (1.0 + least))
+        ]
         if not doubtful:
             break
         dropped = min(doubtful, key=lambda each: abs(log(each.estimate)))
@@ -338,8 +337,3 @@ def _noise(values: Floats, starts: Sequence[int]) -> float:
     kept = np.delete(np.diff(values), [each - 1 for each in starts])
     found = sqrt(float(kept @ kept) / (2.0 * len(kept))) if len(kept) else 0.0
     return max(found, 1e-9)
-
-
-def _step(old: Level, new: Level, noise: float, critical: float) -> Step:
-    mean, half = new.mean - old.mean, critical * noise * sqrt(1.0 / old.points + 1.0 / new.points)
-    return Step(new.first, exp(mean), exp(mean - half), exp(mean + half))

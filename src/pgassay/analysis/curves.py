@@ -100,14 +100,6 @@ class Slowdown:
     low: float
     high: float
 
-    @property
-    def recovered(self) -> bool:
-        return self.high < BEARABLE
-
-    @property
-    def slow(self) -> bool:
-        return self.low > BEARABLE
-
 
 @dataclass(frozen=True)
 class Recovery:
@@ -130,10 +122,11 @@ def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int) -> Recov
         points.append(Slowdown(size, n, *ends))
     recovered = None
     for point in reversed(points):
-        if not point.recovered:
+        if point.high >= BEARABLE:
             break
         recovered = point.size
-    return Recovery(tuple(points), max((point.size for point in points if point.slow), default=None), recovered)
+    slow_to = max((point.size for point in points if point.low > BEARABLE), default=None)
+    return Recovery(tuple(points), slow_to, recovered)
 
 
 @dataclass(frozen=True)
@@ -279,8 +272,7 @@ def _least(points: Points, shape: Shape, box: Box) -> tuple[float, float, float,
     here = box
     best = (np.nan, np.nan, np.nan, np.inf)
     for _ in range(_ROUNDS):
-        first, second = _grid(here)
-        level, square = _squares(points, shape, first, second)
+        first, second, level, square = _grid(points, shape, here)
         at = int(np.argmin(square))
         if square[at] <= best[3]:
             best = (float(first[at]), float(second[at]), float(level[at]), float(square[at]))
@@ -299,8 +291,7 @@ def _inside(
     """
     here = box
     for round_ in reversed(range(_ROUNDS)):
-        first, second = _grid(here)
-        level, square = _squares(points, shape, first, second)
+        first, second, level, square = _grid(points, shape, here)
         within = square <= best[3] + (cut - best[3]) * 4.0**round_
         kept = [
             np.append(values[within], value) for values, value in zip((first, second, level, square), best, strict=True)
@@ -312,16 +303,13 @@ def _inside(
     return kept[0], kept[1], kept[2], kept[3]
 
 
-def _grid(box: Box) -> tuple[Floats, Floats]:
-    first, second = np.meshgrid(*(np.linspace(low, high, _SIDE) for low, high in box), indexing="ij")
-    return first.ravel(), second.ravel()
-
-
-def _squares(points: Points, shape: Shape, first: Floats, second: Floats) -> tuple[Floats, Floats]:
+def _grid(points: Points, shape: Shape, box: Box) -> tuple[Floats, Floats, Floats, Floats]:
+    """Both shapes, level and squared error at each place of a grid."""
+    first, second = map(np.ravel, np.meshgrid(*(np.linspace(low, high, _SIDE) for low, high in box), indexing="ij"))
     apart = points.logs - shape(first, second, points.places)
     level = apart.mean(axis=1)
     square = ((apart - level[:, None]) ** 2).sum(axis=1)
-    return level, np.where(np.isfinite(square), square, np.inf)
+    return first, second, level, np.where(np.isfinite(square), square, np.inf)
 
 
 def _hull(low: float, high: float, more: float, bounds: tuple[float, float]) -> tuple[float, float]:

@@ -55,8 +55,13 @@ def explain(
     if not _differs(effect):
         text = f", although {_listed(moved, by_name)}" if moved else f", and neither can any cost per {work}"
         return Explanation(f"{head}{text}", (), tuple(moved))
-    gain = _sign(effect) * (-1 if response.better is Better.LOWER else 1)
-    along = tuple(cost for cost in moved if _gain(cost, by_name[cost.response]) in (gain, 0))
+    good = (effect.estimate > effect.none) != (response.better is Better.LOWER)  # did it move to the good side?
+    along = tuple(
+        cost
+        for cost in moved
+        if (better := by_name[cost.response].better) is Better.NEITHER
+        or ((cost.estimate > cost.none) == (better is Better.HIGHER)) == good
+    )
     against = tuple(cost for cost in moved if cost not in along)
     if not along:
         text = f"{head}; no cost per {work} moved with it, so the costs measured do not explain it"
@@ -114,17 +119,6 @@ def share_explained(part: Effect, whole: Effect) -> tuple[float, float, float] |
         return None
     ends = [(mine - 1.0) / (all_ - 1.0) for mine in (part.low, part.high) for all_ in (whole.low, whole.high)]
     return (part.estimate - 1.0) / (whole.estimate - 1.0), min(ends), max(ends)
-
-
-def _sign(effect: Effect) -> int:
-    return 1 if effect.estimate > effect.none else -1
-
-
-def _gain(cost: Effect, response: Response) -> int:
-    """+1 when the cost moved to the good side, -1 to the bad, 0 when neither direction is better."""
-    if response.better is Better.NEITHER:
-        return 0
-    return _sign(cost) * (1 if response.better is Better.HIGHER else -1)
 
 
 def _change(effect: Effect, response: Response) -> str:

@@ -171,10 +171,10 @@ def contrast(table: Table, treatment: str, baseline: str, scale: Scale) -> Contr
         # A trial whose value cannot be used is named above, and has no second reason.
         known = table.unusable.get(baseline, frozenset())
         alone = sorted(ours.keys() - theirs.keys() - known)
-        left_out += [_no_partner(block, baseline) for block in alone]
         last, known = max(ours), table.unusable.get(treatment, frozenset())
         gaps = sorted(block for block in theirs.keys() - ours.keys() - known if block < last)
-        left_out += [_no_partner(block, treatment) for block in gaps]
+        for missing, blocks in ((baseline or "baseline", alone), (treatment or "baseline", gaps)):
+            left_out += [f"block {block}: {missing} is missing, so there is nothing to compare" for block in blocks]
     mine = np.fromiter(map(ours.__getitem__, both), np.float64, len(both))
     base = np.fromiter(map(theirs.__getitem__, both), np.float64, len(both))
     values = np.log(mine) - np.log(base) if scale is Scale.RATIO else mine - base
@@ -322,10 +322,6 @@ def places(observations: Sequence[Observation]) -> tuple[Place, ...]:
         groups = observations.layout.groups.items()
         return tuple(Place(treatment, *cell) for cell, members in groups for treatment in members)
     return tuple(dict.fromkeys(seen.place for seen in observations))
-
-
-def _no_partner(block: int, missing: str) -> str:
-    return f"block {block}: {missing or 'baseline'} is missing, so there is nothing to compare"
 
 
 @dataclass(frozen=True)

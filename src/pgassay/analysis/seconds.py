@@ -67,14 +67,6 @@ def batches(seconds: Floats) -> Batches:
     return Batches(means, missing)
 
 
-def batch_noise(means: Floats) -> Floats:
-    """Standard deviation of a batch about its local level, shape (trials,): from differences, so that steps and drift
-    do not count (their median absolute value is 0.6745 sqrt(2) times the deviation)."""
-    if means.shape[1] < 2:
-        return np.zeros(len(means))
-    return np.asarray(np.median(np.abs(np.diff(means, axis=1)), axis=1) / (0.6745 * np.sqrt(2.0)), dtype=np.float64)
-
-
 def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
     """Where the warm-up of each series ends (s) and whether the series settled: two columns of shape (trials,).
 
@@ -141,7 +133,10 @@ def changes(means: Floats) -> list[tuple[int, ...]]:
         return [() for _ in range(trials)]
     scale = np.abs(means).max(axis=1)
     floor = 1e-9 * np.where(scale > 0.0, scale, 1.0)  # rounding of a constant series is no change
-    penalty = PENALTY * log(count) * np.maximum(batch_noise(means), floor) ** 2
+    # Of a batch about its local level, by differences, so that steps and drift do not count: the median of their
+    # absolute values is 0.6745 sqrt(2) times the standard deviation.
+    noise = np.median(np.abs(np.diff(means, axis=1)), axis=1) / (0.6745 * np.sqrt(2.0))
+    penalty = PENALTY * log(count) * np.maximum(noise, floor) ** 2
     return partition(means, penalty)
 
 

@@ -103,15 +103,15 @@ def verdict(
             return Verdict(kind, f"{kind.value}: {response.title} {_amount(effect, response)}")
     left = blocks_max - effect.blocks
     if effect.blocks < FIRST_LOOK:  # a spread of so few contrasts says next to nothing of the noise
-        needed, seconds = _still(FIRST_LOOK - effect.blocks, block_s)
-        missing, why = needed or 0, effect.nothing_in_common
+        missing, why = FIRST_LOOK - effect.blocks, effect.nothing_in_common
         more = f"at least {missing} more {plural('block', missing)} (a verdict takes {FIRST_LOOK})"
         text = f"unresolved: needs {more}{_room(missing, left)}{f'; {why}' if why else ''}"
-        return Verdict(Kind.UNRESOLVED, text, needed, seconds)
+        return Verdict(Kind.UNRESOLVED, text, missing, None if block_s is None else missing * block_s)
     total = _total(effect, width, blocks_max)
     if total is None and effect.between is not None:
         return Verdict(Kind.UNRESOLVED, more_hosts(effect.between))
-    needed, seconds = _still(None if total is None else max(1, total - effect.blocks), block_s)
+    needed = None if total is None else max(1, total - effect.blocks)
+    seconds = None if needed is None or block_s is None else needed * block_s
     return Verdict(Kind.UNRESOLVED, unresolved(needed, seconds, left), needed, seconds)
 
 
@@ -175,10 +175,6 @@ def margin(mean: float, response: Response, resolution: float) -> float:
 
 SHARES = {"": 1.0, "1": 1.0, "share": 1.0, "%": 100.0, "percent": 100.0}
 """Units of shares, with what a whole is in them."""
-
-
-def _still(blocks: int | None, block_s: float | None) -> tuple[int | None, float | None]:
-    return blocks, None if blocks is None or block_s is None else blocks * block_s
 
 
 def _within(low: float, high: float, scale: Scale, width: float) -> bool:

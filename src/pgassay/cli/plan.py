@@ -14,7 +14,7 @@ from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import TURNS
 from pgassay.report import formatting, likeness
-from pgassay.study.document import COUNT_LEVELS, counts_along
+from pgassay.study.document import ALONG, COUNT_LEVELS
 
 LISTED = 8
 """Arms that the plan names; the others are counted."""
@@ -32,7 +32,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
     postgres = "; ".join(
         f"{each['version']} in {each['bindir']} ({each['found_by']}{source})" for each, source in known
     )
-    along = counts_along(plan.fixed.get("load.count", ""))
+    along = plan.fixed.get("load.count", "").startswith(ALONG)
     budget = f", budget {formatting.duration(plan.budget_s)}" if plan.budget_s else ""
     precise = "" if plan.precision is None else f"; until its interval is within ±{plan.precision * 100:.3g} %"
     others = [name for name in plan.settle if name != plan.primary]

@@ -87,7 +87,7 @@ class _Bar(Watcher):
             self._tell(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
-        self._left.used(used_s)
+        self._left.used_s = used_s
         self._draw()
         if effects == self._shown:
             return  # asked again after a drop: nothing new
@@ -141,7 +141,7 @@ class BlockLines(Watcher):
         self._trials.append(record)
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
-        self._left.used(used_s)
+        self._left.used_s = used_s
         self._effects = effects
 
     def ruled(self, study: Study) -> None:

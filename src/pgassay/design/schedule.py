@@ -13,7 +13,7 @@ keep the study's order of levels; chance and mirror then rule within their group
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 
@@ -299,7 +299,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     ]
     if not open_arms and not alone:
         return Stop(_why_done(history, decided=bool(decided)))
-    needed = _needed(open_arms, verdicts)
+    needed = {name for arm in open_arms for name in _against(arm, verdicts)}
     for arm in arms:
         if arm.name in decided and arm.name not in needed:
             return Drop(arm, f"{SETTLED}: {verdicts[arm.name].text}", failed=False)
@@ -330,10 +330,6 @@ def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
     return verdicts[arm.name].against if arm.name in verdicts else (BASELINE,)
 
 
-def _needed(arms: Iterable[Arm], verdicts: Mapping[str, Verdict]) -> frozenset[str]:
-    return frozenset(name for arm in arms for name in _against(arm, verdicts))
-
-
 def _why_done(history: History, *, decided: bool) -> str:
     aside = sum(reason.startswith(SET_ASIDE) for reason in history.drops.values())
     if aside:
@@ -358,7 +354,7 @@ def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -
     still = {arm.name: blocks_needed(verdicts[arm.name]) for arm in open_arms}
     reach = {arm.name: _alone(study, history, _against(arm, verdicts), arm, left_s) for arm in open_arms}
     far = [arm for arm in open_arms if still[arm.name] > HOPELESS * reach[arm.name]]
-    needed = _needed((arm for arm in open_arms if arm not in far), verdicts)
+    needed = {name for arm in open_arms if arm not in far for name in _against(arm, verdicts)}
     lost = [arm for arm in far if arm.name not in needed]
     near = [still[arm.name] for arm in open_arms if arm not in far]
     if not lost or not near or max(near) * history.block_s(tuple(arm.name for arm in arms)) <= left_s:
@@ -403,7 +399,7 @@ def _end(study: Study, history: History) -> Stop | None:
     if len(recent) == INVALID_BLOCKS_MAX and all(
         trial.status is Status.INVALID for block in recent for trial in history.in_block(block).values()
     ):
-        return Stop(machine_too_busy(INVALID_BLOCKS_MAX))
+        return Stop(f"every trial of the last {INVALID_BLOCKS_MAX} blocks was invalid: this machine is too busy")
     if design.budget_s is None or done == 0:
         return None  # the first block always runs: without it nothing at all is known
     grace = GRACE if done < design.blocks_min else 0.0
@@ -434,12 +430,6 @@ def budget_done(blocks: int, least: int, budget_s: float) -> str:
         run = "was run" if blocks == 1 else "were run"
         text += f": {blocks} of at least {least} {plural('block', least)} {run}, too few for a verdict"
     return text
-
-
-def machine_too_busy(blocks: int) -> str:
-    """Why the run ends: not one valid trial in the last `blocks` blocks."""
-    last = "block" if blocks == 1 else f"{blocks} blocks"
-    return f"every trial of the last {last} was invalid: this machine is too busy"
 
 
 def order(study: Study, seed: int, block: int, arms: Collection[Arm]) -> tuple[Arm, ...]:

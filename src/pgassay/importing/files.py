@@ -100,13 +100,9 @@ def _fenced(text: str) -> Iterator[Part]:
         elif found:
             fence, begin, inside = found[1], number + 1, []
         elif title := _HEADING.match(line):
-            heading = _title(title[1])
+            heading = _REPETITION.sub("", " ".join(title[1].split()))
     if fence:
         yield Part(begin, heading, "\n".join([*inside, ""]))
-
-
-def _title(text: str) -> str:
-    return _REPETITION.sub("", " ".join(text.split()))
 
 
 class _Parser(HTMLParser):
@@ -133,7 +129,7 @@ class _Parser(HTMLParser):
         if tag == "pre":
             self.parts.append(Part(self._begin, self._heading, text + "\n"))
         else:
-            self._heading = _title(text)
+            self._heading = _REPETITION.sub("", " ".join(text.split()))
 
     def handle_data(self, data: str) -> None:
         if self._within:
@@ -149,10 +145,6 @@ class Registry:
 
     def __init__(self) -> None:
         self.broken: tuple[PluginError, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(each.name for each in self.readers())
 
     def readers(self) -> Iterator[Reader]:
         yield from READERS
@@ -222,7 +214,7 @@ def _readings(paths: Sequence[Path], options: Options, registry: Registry) -> It
             continue
         reader = next((each for each in registry.readers() if each.recognises(file, options)), None)
         if reader is None:
-            reason = f"has an unrecognised format (recognised: {', '.join(registry.names)})"
+            reason = f"has an unrecognised format (recognised: {', '.join(each.name for each in registry.readers())})"
             if file.is_long and not file.is_binary:
                 reason = f"has more than {TEXT_BYTES_MAX // 2**20} MB, so it is neither a summary nor a table"
             elif not file.is_binary and not file.text.strip():

@@ -527,7 +527,12 @@ def read_each(place: str, text: str, marks: Sequence[Mark], read: Callable[[str,
     passed. A text that holds none of them twice is one run in whatever order its lines are: errors may follow results.
     """
     lines = text.splitlines(keepends=True)
-    seen = [(number, *mark) for number, line in enumerate(lines) if (mark := _marked(line, marks))]
+    seen: list[tuple[int, int, float | None]] = []  # line, its mark, and the number in it
+    for number, line in enumerate(lines):
+        for index, mark in enumerate(marks):
+            if found := mark.line.match(line):
+                seen.append((number, index, float(found[1]) if mark.line.groups else None))
+                break
     once = [index for _, index, _ in seen if not marks[index].often]
     begins, fallen = [0], False
     for (_, before, earlier), (number, index, value) in pairwise(seen):
@@ -544,11 +549,3 @@ def read_each(place: str, text: str, marks: Sequence[Mark], read: Callable[[str,
         one = read(where, part)
         readings.append(Reading("", (), (), (LeftOut(where, one),)) if isinstance(one, str) else one)
     return combine(readings)
-
-
-def _marked(line: str, marks: Sequence[Mark]) -> tuple[int, float | None] | None:
-    for index, mark in enumerate(marks):
-        found = mark.line.match(line)
-        if found:
-            return index, float(found[1]) if mark.line.groups else None
-    return None

@@ -90,7 +90,7 @@ class Modelled:
 def modelled(name: str, document: Document, catalogue: FactorCatalogue, machine: Machine) -> Modelled | None:
     """The scale model that the document's `[scale]` asks for; None where it asks for none. Raises `UsageError`."""
     request = parse_request(document.get(REQUEST, {}))
-    if not request.wanted:
+    if request.by is None and request.to_bytes is None:
         return None
     whole = _written_out(document, parse(name, document, catalogue), catalogue, request)
     original = parse(name, whole, catalogue)

@@ -191,16 +191,19 @@ def listening(port: int) -> socket.socket:
     try:
         made.bind((ADDRESS, port))
         made.listen(CONNECTIONS_MAX)
-    except OverflowError as failure:
+    except (OverflowError, OSError) as failure:
         made.close()
-        raise _port_refused(port, "ports are 0 to 65535") from failure
-    except OSError as failure:
-        made.close()
-        if failure.errno == errno.EADDRINUSE:
+        if isinstance(failure, OverflowError):
+            why = "ports are 0 to 65535"
+        elif failure.errno == errno.EADDRINUSE:
             raise PgassayError(
                 f"port {port} of {ADDRESS} is in use", "name another one with --port, or --port 0 for any that is free"
             ) from failure
-        raise _port_refused(port, (failure.strerror or str(failure)).lower()) from failure
+        else:
+            why = (failure.strerror or str(failure)).lower()
+        raise PgassayError(
+            f"could not listen on port {port} of {ADDRESS}: {why}", "name another one above 1023 with --port"
+        ) from failure
     return made
 
 
@@ -298,12 +301,6 @@ def _runs(pid: int, processes: Path = Path("/proc")) -> bool:
     except OSError:
         return False
     return state.split()[:1] != ["Z"]
-
-
-def _port_refused(port: int, reason: str) -> PgassayError:
-    return PgassayError(
-        f"could not listen on port {port} of {ADDRESS}: {reason}", "name another one above 1023 with --port"
-    )
 
 
 _SPECIFICATIONS = 'const specifications = JSON.parse(document.getElementById("specifications")?.textContent ?? "{}");'

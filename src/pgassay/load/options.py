@@ -18,7 +18,7 @@ from pgassay.interfaces.kinds import NONE, ROWS, SWITCH, Kind, choice, is_number
 from pgassay.interfaces.load import LoadOptions
 from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
-from pgassay.study.document import ALONG, COUNT_LEVELS, COUNTED_LOAD, counts_along
+from pgassay.study.document import ALONG, COUNT_LEVELS, COUNTED_LOAD
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_number, parse_boolean, parse_time_ms
 
@@ -311,7 +311,7 @@ class PgbenchClientOptions(RemoteOptions, CountedOptions, RatedOptions):
 
     @property
     def counted_along(self) -> int | None:
-        return int(self.counting.removeprefix(f"{ALONG}:")) if counts_along(self.counting) else None
+        return int(self.counting.removeprefix(f"{ALONG}:")) if self.counting.startswith(ALONG) else None
 
     def warm_up(self) -> Self:
         """Where instructions are counted, the shorter of two windows."""

@@ -297,7 +297,7 @@ def advice(case: Case, subjects: Sequence[str]) -> str:
     levels only is recommended only there.
     """
     if case.standings:
-        passing = [each.treatment for each in case.standings if _passes(each)]
+        passing = [each.treatment for each in case.standings if not (each.failed or each.unknown)]
         return by_thresholds(case.standings) + _traded(case, passing)
     if case.objections:
         return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
@@ -307,7 +307,7 @@ def advice(case: Case, subjects: Sequence[str]) -> str:
 def by_thresholds(standings: Sequence[Standing]) -> str:
     """Which treatments pass the user's thresholds, and which of them the others fail."""
     total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
-    passing = [each.treatment for each in standings if _passes(each)]
+    passing = [each.treatment for each in standings if not (each.failed or each.unknown)]
     failing = [each for each in standings if each.failed]
     still = [each for each in standings if each.unknown and not each.failed]
     parts = []
@@ -333,7 +333,9 @@ def choices(case: Case) -> Sequence[str]:
         return ()
     kinds, allowed = _kinds(case), {*_kinds(case)} - {*case.unsafe, *case.otherwise}
     if case.standings:
-        return [each.treatment for each in case.standings if each.treatment in allowed and _passes(each)]
+        return [
+            each.treatment for each in case.standings if each.treatment in allowed and not (each.failed or each.unknown)
+        ]
     better = [name for name, found in kinds.items() if Kind.BETTER in found]
     if better:
         mine = [name for name in better if name in allowed]
@@ -352,10 +354,6 @@ def _kinds(case: Case) -> dict[str, set[Kind]]:
     for each in case.verdicts:
         kinds.setdefault(each.effect.treatment, set()).add(each.verdict.kind)
     return kinds
-
-
-def _passes(standing: Standing) -> bool:
-    return not standing.failed and not standing.unknown
 
 
 def _reasons(case: Case, treatments: Sequence[str], *, adverse: bool) -> Sequence[str]:

@@ -150,11 +150,8 @@ class CalibrationFindings:
             for before, after in pairwise(trials)
             if _run(after) == 1
         ]
-        return Lengths(_median(made), _median(restarts) + max(0.0, _median(ends)), _median(runs))
-
-    def resolutions(self, noise: Noise) -> tuple[Resolved, ...]:
-        """Two treatments that start from one snapshot, as most studies' do."""
-        return _resolved(noise.noise, self.lengths.trial_s, 2)
+        cluster_s, restart_s, end_s, run_s = (median(each) if each else 0.0 for each in (made, restarts, ends, runs))
+        return Lengths(cluster_s, restart_s + max(0.0, end_s), run_s)
 
     def calibration(self, setting: Setting) -> Calibration:
         """What later studies on the same place use to plan; `setting` says which place and load it holds for."""
@@ -249,10 +246,6 @@ def _run(trial: TrialRecord) -> int:
     return int(trial.levels[AFTER_RESTART].typed)
 
 
-def _median(values: list[float]) -> float:
-    return median(values) if values else 0.0
-
-
 def _record(noise: Noise) -> NoiseRecord:
     parts = noise.components
     drift = noise.drift.estimate
@@ -322,7 +315,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
 
 def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
     """A line for each time that a study may have: one server after the other, and in turns where that is known."""
-    columns = {"one after the other": found.resolutions(noise)}
+    columns = {"one after the other": _resolved(noise.noise, found.lengths.trial_s, 2)}
     if found.turns is not None and found.turns.found is not None:
         columns["in turns"] = found.turns.resolutions
     heads = [f"{name:<{_COLUMN}}" for name in columns]
@@ -351,7 +344,7 @@ def document(found: CalibrationFindings) -> Mapping[str, Any]:
         return {**plain, "cannot_tell": noise}
     plain |= {
         "shares": shares(noise.components),
-        "resolution": [asdict(row) for row in found.resolutions(noise)],
+        "resolution": [asdict(row) for row in _resolved(noise.noise, found.lengths.trial_s, 2)],
     }
     made: Mapping[str, Any] = finite(plain)
     return made

@@ -98,14 +98,9 @@ def wrapped(text: str, length: float) -> Title:
     return lines if len(lines) > 1 else text
 
 
-def data(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Rows as inline data of a chart; Altair's own way copies lists again and again."""
-    return alt.Data(values=tuple(rows))  # type: ignore[no-untyped-call]  # Altair copies lists again and again
-
-
 def chart_of(rows: Sequence[Mapping[str, Any]]) -> alt.Chart:
-    """A chart on inline rows, one mapping a mark."""
-    return alt.Chart(data(rows))
+    """A chart on inline rows, one mapping a mark; Altair's own way copies lists again and again."""
+    return alt.Chart(alt.Data(values=tuple(rows)))  # type: ignore[no-untyped-call]
 
 
 def tip(field: str, title: str = "") -> alt.Tooltip:
@@ -141,9 +136,8 @@ def layered(
 ) -> Any:
     """Layers on the same rows; a panel for each of two or more `names` that the rows have in `field`."""
     shown = alt.layer(*layers).properties(width=WIDTH, height=height)
-    if len(names) < 2:
-        return shown.properties(data=data(rows))
-    return shown.facet(data=data(rows), row=panels(field, names))
+    data = alt.Data(values=tuple(rows))  # type: ignore[no-untyped-call]  # not copied, as lists are
+    return shown.properties(data=data) if len(names) < 2 else shown.facet(data=data, row=panels(field, names))
 
 
 def of_kind(kind: str) -> alt.Chart:
@@ -154,11 +148,6 @@ def of_kind(kind: str) -> alt.Chart:
 def down(field: str, height: float) -> Any:
     """A vertical axis of pixels from the top, not shown."""
     return alt.Y(f"{field}:Q", axis=None, scale=alt.Scale(domain=[0, height], reverse=True, nice=False, zero=False))
-
-
-def right(names: Sequence[str]) -> Any:
-    """The right edge of each panel of these names, also when a page has changed its width."""
-    return alt.value(alt.ExprRef("child_width" if len(names) > 1 else "width"))
 
 
 def domain_of(values: Iterable[float], zero: bool = False) -> tuple[float, float]:
@@ -187,11 +176,6 @@ def shape(treatments: tuple[str, ...]) -> Any:
     marks = [SHAPES[(i + i // len(PALETTE)) % len(SHAPES)] for i in range(len(treatments))]
     scale = alt.Scale(domain=list(treatments), range=marks)
     return alt.Shape("treatment:N", scale=scale, sort=list(treatments), legend=None)
-
-
-def at_points(places: Iterable[float]) -> alt.Axis:
-    """An axis of numbers with a tick at every place that was measured: there are no half clients."""
-    return alt.Axis(values=sorted(set(places)), format="~g", labelOverlap=True)
 
 
 def apart(rows: Iterable[Mapping[str, Any]], panel: str) -> bool:
@@ -282,7 +266,8 @@ def forest(
     ]  # fmt: skip
     first = LETTER * max(len(line) for lines in said.values() for line in lines) + _GAP_PX
     last = LETTER * max(len(row["text"]) for row in rows) + _GAP_PX
-    place: list[Any] = [first, alt.ExprRef(f"{'child_width' if len(names) > 1 else 'width'} - {last}")]
+    width = "child_width" if len(names) > 1 else "width"  # of each panel, also when a page has changed it
+    place: list[Any] = [first, alt.ExprRef(f"{width} - {last}")]
     # Nothing falls by more than all of it, so the axis ends there.
     scale = alt.Scale(nice=True, padding=12, range=place)
     if cut:
@@ -300,7 +285,7 @@ def forest(
     label = alt.Chart().mark_text(align="left", baseline="top", lineBreak="\n", lineHeight=LINE)
     label = label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N")
     text = alt.Chart().mark_text(align="right", baseline="middle")
-    text = text.encode(x=right(names), y=down("_y", height), text="text:N")
+    text = text.encode(x=alt.value(alt.ExprRef(width)), y=down("_y", height), text="text:N")
     return layered([band, line, bars, points, label, text], drawn, height, field, names)
 
 

@@ -20,7 +20,6 @@ from pgassay.analysis.curves import (
     Curve,
     Estimate,
     Kink,
-    Point,
     Scalability,
     curves,
     kink,
@@ -275,12 +274,13 @@ def fit_drawing(findings: "Findings") -> Drawing | None:
 def _panel(findings: "Findings", curve: Curve, scaling: Scaling) -> Any:
     import altair as alt
 
-    from pgassay.report.charts import NARROW, WIDTH, at_points, chart_of, columns_of, tip, wrapped
+    from pgassay.report.charts import NARROW, WIDTH, chart_of, columns_of, tip, wrapped
 
     rows = list(fit_rows(findings, curve, scaling))
     seen = [row for row in rows if row["series"] == MEASURED]
     name = findings.study.arms[0].covariate.name.partition("=")[0]
-    ticks = at_points([0.0, *(row["clients"] for row in seen)])
+    places = sorted({0.0, *(row["clients"] for row in seen)})  # ticks where it was measured: there are no half clients
+    ticks = alt.Axis(values=places, format="~g", labelOverlap=True)
     x = alt.X("clients:Q", title=name, scale=alt.Scale(zero=True), axis=ticks)
     y = alt.Y("value:Q", title=wrapped(formatting.titled(findings.primary), _FIT_HEIGHT), scale=alt.Scale(zero=True))
     names = [name for name in _SHADES if any(row["series"] == name for row in rows)]
@@ -316,7 +316,7 @@ def fit_rows(findings: "Findings", curve: Curve, scaling: Scaling) -> Iterator[d
     points = [(number_of(point.covariate), point) for point in curve.points if point.value == point.value]
     for clients, point in points:
         row = {"clients": clients, "value": point.value, "series": MEASURED}
-        shown = has_band(point, findings.primary.scale)
+        shown = informative(point.low, point.high, findings.primary.scale)
         yield row | ({"low": point.low, "high": point.high} if shown else {})
     last = max((clients for clients, _ in points if clients is not None), default=1.0)
     kink, law = scaling.usable_kink, scaling.usable_law
@@ -372,7 +372,11 @@ def curves_of(findings: "Findings") -> tuple[Curve, ...]:
 
 def _table(curve: Curve, response: Response) -> Table:
     rows = [
-        (each.covariate, value, *(band if has_band(each, response.scale) else (formatting.UNKNOWN, formatting.UNKNOWN)))
+        (
+            each.covariate,
+            value,
+            *(band if informative(each.low, each.high, response.scale) else [formatting.UNKNOWN] * 2),
+        )
         for each in curve.points
         for value, *band in [formatting.quantities((each.value, each.low, each.high), response)]
     ]
@@ -418,7 +422,7 @@ def known(curve: Curve, resolution: float) -> str:
     positive = [point for point in curve.points if point.bounded and point.value > 0.0]
     if not positive:
         return "no point has an interval yet"
-    reaches = [point.high / point.value - 1.0 for point in positive if has_band(point, Scale.RATIO)]
+    reaches = [point.high / point.value - 1.0 for point in positive if informative(point.low, point.high, Scale.RATIO)]
     unknown = len(positive) - len(reaches)
     if not reaches:
         return "the intervals of all points are too wide to say anything"
@@ -432,11 +436,6 @@ def known(curve: Curve, resolution: float) -> str:
     if max(reaches) > resolution:
         text += f", the least certain one to +{per_cent(max(reaches))}"
     return f"{text}; of {formatting.counted(unknown, 'point')} nothing is known" if unknown else text
-
-
-def has_band(point: Point, scale: Scale) -> bool:
-    """Is a point's interval worth showing? One that leaves anything possible is neither printed nor drawn."""
-    return informative(point.low, point.high, scale)
 
 
 def drawing(findings: "Findings") -> Drawing | None:
@@ -455,7 +454,8 @@ def drawing(findings: "Findings") -> Drawing | None:
     title = charts.wrapped(", ".join(findings.study.covariates), charts.NARROW)
     x = alt.X("at:N", title=title, sort=None)
     if numeric:
-        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=charts.at_points(row["at"] for row in rows))
+        ticks = alt.Axis(values=sorted({row["at"] for row in rows}), format="~g", labelOverlap=True)
+        x = alt.X("at:Q", title=title, scale=alt.Scale(zero=False), axis=ticks)
     treatments = tuple(treatment.name for treatment in findings.study.treatments)
     places = tuple(dict.fromkeys(str(row["condition"]) for row in rows))
     _, unit = formatting.scale_of(
@@ -505,7 +505,7 @@ def rows_of(found: Sequence[Curve], response: Response) -> list[dict[str, Any]]:
         for curve in found
         for point in curve.points
         if point.value == point.value
-        for shown in [has_band(point, response.scale)]
+        for shown in [informative(point.low, point.high, response.scale)]
     ]
 
 

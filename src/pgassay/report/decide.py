@@ -17,7 +17,7 @@ from pgassay.report.answer import Standing
 from pgassay.report.section import Block, Cell, Table
 from pgassay.report.trials import grouped
 from pgassay.study.drives import emulated, timed
-from pgassay.study.levels import Arm, Place
+from pgassay.study.levels import Arm
 from pgassay.study.responses import Response
 
 if TYPE_CHECKING:
@@ -35,22 +35,18 @@ def judgements(findings: "Findings") -> tuple[Judgement, ...]:
     found: list[Judgement] = []
     for limit in findings.limits:
         response = limit.response
+        others = "; ".join(findings.objections(response)) if findings.imported else ""
+        objections = {at: f"failed: {why}" if (why := findings.failure(at)) else others for at in places}
         if limit.change:
-            for effect in findings.effects(response):
-                found.append(judge_change(limit, effect, _objection(findings, response, effect.place)))
-        else:
-            for mean in means(findings.observations(response.name), response, places, certainty):
-                why = _objection(findings, response, mean.place) or objection_to_speed(findings, response, mean.place)
-                found.append(judge_value(limit, mean, why))
+            found += (judge_change(limit, each, objections[each.place]) for each in findings.effects(response))
+            continue
+        for mean in means(findings.observations(response.name), response, places, certainty):
+            objection, levels = objections[mean.place], findings.levels[mean.place]
+            if not objection and is_speed(response) and emulated(levels):
+                errors = [findings.service_errors.get(mean.place)]
+                objection = refusal_by_errors(errors) if timed(levels) else _FROM_MEMORY
+            found.append(judge_value(limit, mean, objection))
     return tuple(found)
-
-
-def objection_to_speed(findings: "Findings", response: Response, place: Place) -> str:
-    """Why a speed that was measured at a place says nothing; empty where it does, and for what is no speed."""
-    mine = findings.levels[place]
-    if not is_speed(response) or not emulated(mine):
-        return ""
-    return refusal_by_errors([findings.service_errors.get(place)]) if timed(mine) else _FROM_MEMORY
 
 
 def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs: Arm) -> str:
@@ -60,13 +56,6 @@ def refusal_of_pair(findings: "Findings", response: Response, mine: Arm, theirs:
     levels = [findings.study.levels_of(arm) for arm in (theirs, mine)]
     errors = [findings.service_errors.get(arm.place) for arm in (theirs, mine)]
     return refusal_of_speed(levels[0], levels[1], errors)
-
-
-def _objection(findings: "Findings", response: Response, place: Place) -> str:
-    failure = findings.failure(place)
-    if failure:
-        return f"failed: {failure}"
-    return "; ".join(findings.objections(response)) if findings.imported else ""
 
 
 def counted(findings: "Findings", judgement: Judgement) -> bool:

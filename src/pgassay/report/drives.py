@@ -32,7 +32,7 @@ from pgassay.record.reading import Run
 from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.section import Block, Brief, Part, Section, Table
-from pgassay.report.trials import by_arm, by_treatment, load_level, median_s, middle, of_regime, valid_by_place
+from pgassay.report.trials import by_treatment, grouped, load_level, median_s, middle, of_regime, valid_by_place
 from pgassay.study.drives import (
     AS_FOUND,
     DATA,
@@ -313,21 +313,20 @@ def late_logs(trials: Sequence[TrialRecord]) -> str:
 
     Flash cannot store it in less, so their log of NAND writes lags; such a drive must not pass for one that compresses.
     """
-    found = [trial for trial in trials if any(_lags(trial, source, factor) for source, factor in _REAL)]
+    found = set[int]()
+    for trial in trials:
+        for source, factor in _REAL:
+            level = trial.levels.get(factor)
+            sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
+            normal = level is not None and role_of(level.typed) is Role.NORMAL
+            if normal and sent and programmed and programmed < NORMAL_LEAST * sent:
+                found.add(trial.number)
     if not found:
         return ""
     return (
         f"in {formatting.counted(len(found), 'trial')} a normal drive counted fewer NAND writes than it was sent: its"
         " log is late, so do not believe its write amplification; make the windows longer"
     )
-
-
-def _lags(trial: TrialRecord, source: str, factor: str) -> bool:
-    level = trial.levels.get(factor)
-    if level is None or role_of(level.typed) is not Role.NORMAL:
-        return False
-    sent, programmed = (trial.counters.get(f"{source}.{name}_bytes_written") for name in ("host", "nand"))
-    return bool(sent) and bool(programmed) and (programmed or 0.0) < NORMAL_LEAST * (sent or 0.0)
 
 
 def _silent(trial: TrialRecord) -> Iterator[str]:
@@ -444,7 +443,7 @@ def best(every: Iterable[TrialRecord]) -> dict[Resource, tuple[float, str]]:
         asking = [each for each in trials if load_level(each, "pattern", "random:100%") in patterns]
         if patterns == _FLUSHING:
             asking = [each for each in asking if load_level(each, "threads", "1") == "1"]
-        for place, group in by_arm(asking).items():
+        for place, group in grouped(asking, lambda each: each.place).items():
             value = middle(trial.responses.get(response) for trial in group)
             if value is not None and value > found.get(resource, (0.0, ""))[0]:
                 found[resource] = (value, formatting.place(*place))

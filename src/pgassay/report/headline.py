@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve
-from pgassay.analysis.effects import Effect
+from pgassay.analysis.effects import Effect, informative
 from pgassay.analysis.explanation import amount, moved_surely, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
@@ -26,7 +26,6 @@ from pgassay.record.directory import holder
 from pgassay.report import (
     bottleneck,
     cache,
-    curves,
     decide,
     drives,
     formatting,
@@ -337,7 +336,7 @@ def _peak(findings: "Findings", curve: Curve) -> str:
     point = (min if least else max)(points, key=lambda point: point.value)
     written = _bytes if response.unit in formatting.BYTES else rounded
     value, shown = written(point.value), ""
-    if curves.has_band(point, response.scale):
+    if informative(point.low, point.high, response.scale):
         shown = f" (between {written(point.low)} and {written(point.high)})"
     if response.unit in ("1/s", "count"):
         value = f"{value} {response.title}"
@@ -363,7 +362,7 @@ def _known(findings: "Findings") -> str:
     good = sum(
         point.high / point.value - 1.0 <= resolution
         for point in points
-        if point.value > 0.0 and point.bounded and curves.has_band(point, Scale.RATIO)
+        if point.value > 0.0 and point.bounded and informative(point.low, point.high, Scale.RATIO)
     )
     if good == len(points):
         return f"every point is known to {asked}"
@@ -436,15 +435,10 @@ def _sizes(findings: "Findings") -> Mapping[str, str]:
         typed = list(dict.fromkeys(level.typed for each in levels if (level := each.get(name))))
         if all(each.replace(".", "", 1).isdecimal() for each in typed):
             typed.sort(key=float)
-        if 0 < len(typed) <= _LISTED_MAX:
-            found[word] = joined([*map(_with_commas, typed)])
-        elif typed:
-            found[word] = f"{_with_commas(typed[0])} to {_with_commas(typed[-1])}"
+        typed = [f"{int(each):,}" if each.isascii() and each.isdigit() else each for each in typed]
+        if typed:
+            found[word] = joined(typed) if len(typed) <= _LISTED_MAX else f"{typed[0]} to {typed[-1]}"
     return found
-
-
-def _with_commas(typed: str) -> str:
-    return f"{int(typed):,}" if typed.isascii() and typed.isdigit() else typed
 
 
 def _describe(findings: "Findings") -> Iterator[Part]:

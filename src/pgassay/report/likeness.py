@@ -64,15 +64,14 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             f" {per_cent(found.enough)} it is called unlike",
         )
     )
-    rows: list[tuple[str | Cell, ...]] = [
-        (
-            Cell(each.name, "" if each.counts else "at most" if each.caps else "not counted"),
-            _figure(each.source, each.unit),
-            _figure(each.here, each.unit),
-            formatting.share(each.likeness, 0),
-        )
-        for each in found.parts
-    ]
+    rows: list[tuple[str | Cell, ...]] = []
+    for part in found.parts:
+        name = Cell(part.name, "" if part.counts else "at most" if part.caps else "not counted")
+        figures = []
+        for value in (part.source, part.here):
+            shown = "" if value is None else f"{formatting.number(value)} {part.unit}".strip()
+            figures.append(f"{value:.1%}" if value is not None and part.unit == "share" else shown)
+        rows.append((name, *figures, formatting.share(part.likeness, 0)))
     yield Table(("part", "source", "here", "alike"), rows, "The source's load and this one", whole=True)
     far = [each for each in found.statements if each.distance >= _TOLD][:SHOWN]
     if far:
@@ -89,12 +88,6 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             )
         head = ("statement", "of all calls", "of all time", "mean of a call")
         yield Table(head, cells, f"Statements that differ most, of {len(found.statements)}", texts=True, whole=True)
-
-
-def _figure(value: float | None, unit: str) -> str:
-    if value is None:
-        return ""
-    return f"{value:.1%}" if unit == "share" else f"{formatting.number(value)} {unit}".strip()
 
 
 SECTION = Section("likeness", "Likeness to the source's load", _describe, link="Likeness")

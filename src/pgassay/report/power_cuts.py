@@ -155,8 +155,8 @@ class ArmCuts:
         share = f"{len(self.damage):,} of {len(self.cuts):,} {plural('cut', len(self.cuts))}"
         if kind is Kind.UNSAFE:
             place, first = self.damage[0]
-            found = f"{share} did damage, the first at cut {place}: {_evidence(first)}"
-            return Verdict(kind, f"unsafe: {found}")
+            evidence = first.detail or DID.get(first.verdict, first.verdict)
+            return Verdict(kind, f"unsafe: {share} did damage, the first at cut {place}: {evidence}")
         if self.coverage.untried:
             return Verdict(kind, f"{_untried(self)}; {share} {_found(self)}")
         asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
@@ -182,10 +182,6 @@ def _sound(each: ArmCuts) -> str:
         return f"{share} {_found(each)}: {sure}"
     lost = f"at most the last {formatting.number(each.loss_ms)} ms of commits were lost"
     return f"{share} did damage: {sure}; {lost}, as synchronous_commit = off allows"
-
-
-def _evidence(cut: CutRecord) -> str:
-    return cut.detail or DID.get(cut.verdict, cut.verdict)
 
 
 def arms(findings: "Findings") -> Sequence[ArmCuts]:
@@ -279,7 +275,8 @@ def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
         found = [f"{called(findings, each)} ({count})" for each, count in zip(damaged, counts, strict=True)]
         return f"unsafe: {joined(found)}"
     place, first = damaged[0].damage[0]
-    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, the first at cut {place}: {_evidence(first)}"
+    evidence = first.detail or DID.get(first.verdict, first.verdict)
+    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, the first at cut {place}: {evidence}"
 
 
 def called(findings: "Findings", each: ArmCuts) -> str:

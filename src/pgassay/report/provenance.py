@@ -14,6 +14,7 @@ from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report import formatting
 from pgassay.report.headline import machine
 from pgassay.report.section import Brief, Cell, Code, Folded, Part, Section, Sentences, Surface, Table, Values
+from pgassay.report.trials import by_treatment
 from pgassay.study.responses import Status
 from pgassay.study.units import parse_memory
 
@@ -116,14 +117,9 @@ class Row:
         return self.differs and not self.varied
 
 
-def treatments_of(trials: Sequence[TrialRecord]) -> tuple[str, ...]:
-    """Treatments in the order of their first trial."""
-    return tuple(dict.fromkeys(trial.treatment for trial in trials))
-
-
 def side_by_side(trials: Sequence[TrialRecord], varied: Sequence[str]) -> tuple[Row, ...]:
     """Every setting that some server had beyond the built-in default; a value that changed within one is joined."""
-    treatments = treatments_of(trials)
+    treatments = tuple(by_treatment(trials))
     seen: dict[str, dict[str, list[str]]] = {}
     kept = (trial for trial in trials if trial.status is not Status.INVALID)
     for treatment, settings in _different((trial, trial.settings) for trial in kept):
@@ -207,7 +203,7 @@ def _said(name: str, level: LevelRecord) -> str:
 
 
 def _configuration(findings: "Findings") -> Iterator[Part]:
-    study, treatments = findings.study, treatments_of(findings.trials)
+    study, treatments = findings.study, tuple(by_treatment(findings.trials))
     every = side_by_side(findings.trials, [*study.factors, *study.conditions, *study.covariates])
     read_back, surprises = levels_read_back(findings.trials), sum(row.unexpected for row in every)
     differ = f"; {formatting.counted(surprises, 'difference')} not asked for" if surprises else ""

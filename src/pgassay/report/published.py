@@ -48,7 +48,10 @@ _MEMORY = "host.memory"
 def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     """The claim, marked; with a reason where this run contradicts it."""
     study = findings.study
-    if (unmeasured := findings.unmeasured or _untimed(findings, claim)) and not claim.untestable:
+    unmeasured = findings.unmeasured
+    if findings.counted and all(trial.responses.get(claim.response) is None for trial in findings.trials):
+        unmeasured = unmeasured or not_recorded([claim.response])
+    if unmeasured and not claim.untestable:
         return claims.not_testable(claim, unmeasured)
     if claim.response in FITTED and not claim.untestable:
         fit = fitted(findings, claim.response, claim.treatment)
@@ -90,11 +93,6 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
         return found
     reasons = (_foreseen(findings, claim), _beside(findings, effect, baseline or findings.baseline))
     return replace(found, why="; ".join(filter(None, reasons)))
-
-
-def _untimed(findings: "Findings", claim: Claim) -> str:
-    known = any(trial.responses.get(claim.response) is not None for trial in findings.trials)
-    return not_recorded([claim.response]) if findings.counted and not known else ""
 
 
 def _beyond(findings: "Findings", claim: Claim) -> str:

@@ -20,7 +20,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.report import formatting
 from pgassay.report.bottleneck import trips_of
 from pgassay.report.section import Brief, Part, Section, Sentences, Table, Values
-from pgassay.report.trials import by_arm, load_level, middle
+from pgassay.report.trials import grouped, load_level, middle
 from pgassay.study.responses import Status
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class NetworkPath:
 def paths(trials: Sequence[TrialRecord]) -> tuple[NetworkPath, ...]:
     """Every arm whose load reached its server over a network, in the order of the trials."""
     found = []
-    for place, mine in by_arm(trial for trial in trials if trial.status is Status.VALID).items():
+    valid = (trial for trial in trials if trial.status is Status.VALID)
+    for place, mine in grouped(valid, lambda trial: trial.place).items():
         medians = {name: middle(trial.responses.get(name) for trial in mine) for name in _READ}
         trip_us = medians[_TRIP]
         if trip_us is None:

@@ -115,13 +115,9 @@ def of_run(findings: "Findings") -> Statements:
         WrongAnswer(each.text, arm.place, each.calls, each.rows[baseline], each.rows[arm.name])
         for each in tried.values()
         for arm in findings.study.arms
-        if each.differs(arm.name, baseline := _baseline_of(findings, arm.place))
+        if each.differs(arm.name, baseline := arm.place._replace(treatment=findings.baseline).name)
     ]
     return Statements(tuple(worst_first), tuple(wrong), tried)
-
-
-def _baseline_of(findings: "Findings", place: Place) -> str:
-    return Place(findings.baseline, place.condition, place.covariate).name
 
 
 def with_sentence(found: Headline, findings: "Findings") -> Headline:
@@ -195,8 +191,9 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     yield _table(worst, "The worst statements" if len(found.effects) > SHOWN else "Statements")
     for each in worst:
         plans = found.tried[each.script].plans if each.script in found.tried else {}
-        mine = each.effect.place
-        both = [(name, plans[name]) for name in (_baseline_of(findings, mine), mine.name) if plans.get(name)]
+        place = each.effect.place
+        names = (place._replace(treatment=findings.baseline).name, place.name)
+        both = [(name, plans[name]) for name in names if plans.get(name)]
         if both:
             yield Folded(f"Plans of {_short(each.text)}", tuple(Code(plan, f"with {name}") for name, plan in both))
     if len(found.effects) > SHOWN:

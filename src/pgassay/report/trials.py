@@ -56,7 +56,7 @@ class Remaining:
         self.design = study.design
         self._arms = len(study.arms)
         self._lengths_s: list[float] = []
-        self.used_s = 0.0
+        self.used_s = 0.0  # of the budget, preparations included
         self._block = self._in_block = 0
 
     def add(self, record: TrialRecord) -> None:
@@ -65,10 +65,6 @@ class Remaining:
         self.used_s += record.length_s
         self._in_block = self._in_block + 1 if record.block == self._block else 1
         self._block = record.block
-
-    def used(self, seconds: float) -> None:
-        """So much of the budget is gone, preparations included."""
-        self.used_s = seconds
 
     def drop(self) -> None:
         """An arm has left."""
@@ -111,11 +107,6 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 def by_treatment(trials: Iterable[TrialRecord]) -> Mapping[str, Sequence[TrialRecord]]:
     """The trials of each treatment."""
     return grouped(trials, lambda trial: trial.treatment)
-
-
-def by_arm(trials: Iterable[TrialRecord]) -> Mapping[Place, Sequence[TrialRecord]]:
-    """The trials of each treatment, condition and covariate point."""
-    return grouped(trials, lambda trial: trial.place)
 
 
 def failures(trials: Sequence[TrialRecord]) -> Mapping[Place, str]:

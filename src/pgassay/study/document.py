@@ -53,11 +53,6 @@ TIMED_LOAD, _TIMED_DESIGN = ("duration", "maintenance"), ("precision", "pairing"
 """Options of a load and a design that mean nothing where instructions are counted."""
 
 
-def counts_along(count: str) -> bool:
-    """Does this level of `load.count` count along with timing?"""
-    return count.startswith(ALONG)
-
-
 @dataclass(frozen=True)
 class Overrides:
     """What the command line changes: `--set`, `--levels`, `--blocks`, `--budget`, `--seed`, `--primary`, `--weigh`.
@@ -130,7 +125,13 @@ def resolve(
     for text in overrides.levels:
         resolved = _with_levels(resolved, *_split(text, "--levels"), catalogue)
     for text in overrides.fixed:
-        resolved = _with_fixed(resolved, *_split(text, "--set"))
+        factor, value = _split(text, "--set")
+        if _varied_in(resolved, factor):
+            hint = f"use --levels {factor}=VALUE,VALUE to change its levels"
+            raise UsageError(f'"{factor}" is varied by this study', hint)
+        option = factor.removeprefix("load.") if "*" not in factor else factor
+        held = {"fixed": {factor: value}} if option == factor else {"load": {option: value}}
+        resolved = _laid_over(resolved, held)
     if overrides.design:
         resolved = _laid_over(resolved, {"design": dict(overrides.design)})
     if overrides.primary:
@@ -178,7 +179,7 @@ def _counted(document: Document, overrides: Overrides) -> Document:
     changed = [_split(text, "--set") for text in (*overrides.fixed, *overrides.levels)]
     if any(name == _DURATION for name, _ in changed):
         raise UsageError("--count counts transactions, not seconds", "--set load.transactions=N says how many")
-    if any(name == "load.count" and counts_along(level) for name, level in changed):
+    if any(name == "load.count" and level.startswith(ALONG) for name, level in changed):
         raise UsageError("--count counts instead of timing, --count-also does both", "leave one of them out")
     load, design = ({**document[key]} if isinstance(document.get(key), dict) else {} for key in ("load", "design"))
     usual = {option: value for option, value in COUNTED_LOAD.items() if not _varied_in(document, f"load.{option}")}
@@ -414,14 +415,6 @@ def _canonical(name: str, level: object, catalogue: FactorNames | None) -> str:
     factor = catalogue.find(name) if catalogue is not None else None
     text = typed(level).strip()
     return text if factor is None or not text else factor.parse(name, text).canonical
-
-
-def _with_fixed(document: Document, name: str, value: str) -> Document:
-    if _varied_in(document, name):
-        raise UsageError(f'"{name}" is varied by this study', f"use --levels {name}=VALUE,VALUE to change its levels")
-    if name.startswith("load.") and "*" not in name:
-        return _laid_over(document, {"load": {name.removeprefix("load."): value}})
-    return _laid_over(document, {"fixed": {name: value}})
 
 
 def set_needs_value(text: str, option: str) -> UsageError:

@@ -115,7 +115,7 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     for place, names in tables.items():
         for each in names:
             if each in seen:
-                raise _twice(each, seen[each], place)
+                raise UsageError(f'"{each}" is in {seen[each]} and in {place}', "a factor is either varied or held")
             seen[each] = place
     parse_request(request)
     model = parse_model(document[RESULT]) if RESULT in document else None
@@ -249,7 +249,7 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
     for key, value in _table(document, "load").items():
         name = f"load.{key}"
         if name in held:
-            raise _twice(name, "[fixed]", "[load]")
+            raise UsageError(f'"{name}" is in [fixed] and in [load]', "a factor is either varied or held")
         if catalogue.find(name) is None:
             known = [each.removeprefix("load.") for each in catalogue.names() if each.startswith("load.")]
             raise unknown_key("[load]", key, known)
@@ -438,10 +438,6 @@ def _no_levels(name: str) -> UsageError:
 def _duplicate_level(name: str, first: str, second: str) -> UsageError:
     same = first if first == second else f'{first}" and "{second}'
     return UsageError(f'factor "{name}" has the same level twice: "{same}"', "remove one of them")
-
-
-def _twice(name: str, first: str, second: str) -> UsageError:
-    return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")
 
 
 def _unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:

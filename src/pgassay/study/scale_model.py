@@ -117,10 +117,6 @@ class Request:
     memory_bytes: int | None = None
     ours: tuple[str, ...] = ()
 
-    @property
-    def wanted(self) -> bool:
-        return self.by is not None or self.to_bytes is not None
-
 
 @dataclass(frozen=True)
 class Resized:
