@@ -54,10 +54,6 @@ class Root:
         """Drives that users made with an earlier version."""
         return self.path / DRIVES
 
-    def has_drives(self) -> bool:
-        """Is there any, made or half made?"""
-        return self.drives.is_dir() and any(self.drives.iterdir())
-
 
 @contextlib.contextmanager
 def refusals_in(path: Path, doing: str) -> Iterator[None]:
