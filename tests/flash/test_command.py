@@ -4,10 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from pgassay._core import write_flash_trace
 from pgassay.cli import main
 
 QUICK = ["--capacity", "64MB", "--set", "drive.pages_per_block=32", "--drive-writes", "1"]
@@ -162,39 +160,6 @@ def test_pools_are_held_to_their_formula(capsys: pytest.CaptureFixture[str]) -> 
     assert other["theory"] is None, "the pools are not the classes"
 
 
-def one_trace(path: Path, blocks: int) -> None:
-    """A recorded load that writes every block of a drive once."""
-    write_flash_trace(
-        path,
-        drive_blocks=blocks,
-        time_ns=np.arange(blocks // 64, dtype=np.uint64) * 1_000_000,
-        operation=np.zeros(blocks // 64, dtype=np.uint8),
-        first_block=np.arange(0, blocks, 64, dtype=np.uint32),
-        blocks=np.full(blocks // 64, 64, dtype=np.uint32),
-        compressed_bytes=np.full(blocks, 2000, dtype=np.uint16),
-    )
-
-
-def test_a_trace_brings_its_capacity_and_its_clock(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    path = tmp_path / "load.trace"
-    one_trace(path, 8192)
-    words = ["drive", "simulate", "--trace", str(path), "--drive-writes", "1", "--set", "run.ageing=none", "--json"]
-    words += ["--over-provisioning", "40%"]
-    assert main([*words, "--timing"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["simulations"]
-    assert found["logical_bytes"] == found["drive"]["user_bytes"] == 8192 * 4096
-    assert found["theory"] is None
-    assert found["timing"]["writes"]["count"] == 128
-    assert found["timing"]["duration_ns"] >= 127_000_000
-    assert main([*words, "--capacity", "16MB"]) == 2
-    said = capsys.readouterr().err
-    assert "first block 4096: 64 blocks from there run past the end of the drive, which has 4096" in said
-    assert "hint: give a --capacity" in said
-    path.write_bytes(path.read_bytes()[:-40])
-    assert main(words) == 2
-    assert "hint: " in capsys.readouterr().err
-
-
 def test_requests_of_a_sweep_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--timing", "--set", "timing.requests=2000", "--sweep", "drive.policy=greedy,fifo"]
     found = simulated(capsys, *words, "--set", "drive.pages_per_block=32", "--set", "timing.pages_per_program=1")
@@ -241,7 +206,6 @@ def test_a_drive_out_of_space_is_a_result(capsys: pytest.CaptureFixture[str]) ->
         (["--timing", "--set", "timing.queue_depth=0"], "invalid queue depth 0"),
         (["--timing", "--set", "timing.read_share=2"], "invalid read share 2"),
         (["--jobs", "0"], "--jobs wants a whole number from 1 on"),
-        (["--trace", "none.trace"], 'file "none.trace" does not exist'),
         (["none.toml"], 'file "none.toml" does not exist'),
     ],
 )
@@ -267,5 +231,3 @@ def test_a_file_that_is_no_toml_is_named(capsys: pytest.CaptureFixture[str], tmp
     assert f'"{path}" is not valid TOML' in refused(capsys, str(path))
     path.write_bytes(b"\xff\xfe[drive]")
     assert f'"{path}" is not valid TOML' in refused(capsys, str(path))
-    path.write_bytes(b"PGATRACE" + bytes(60))
-    assert "damaged header at byte 0" in refused(capsys, "--trace", str(path))

@@ -12,8 +12,7 @@ from pgassay.host import storage
 from pgassay.host.storage import PageCache, mount_of, unsuitable
 from tests.noise import noise
 
-pytestmark = pytest.mark.system
-"""Only what was flushed can be dropped, and tests without servers do not flush."""
+pytestmark = pytest.mark.system  # the others flush nothing (tests/conftest.py)
 
 PAGE = mmap.PAGESIZE
 PAGES = 64

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pgassay.host import changes, groups, huge_pages
-from pgassay.host.changes import Ledger, LocalHost, boot_of, current
+from pgassay.host.changes import Ledger, LocalHost, current
 from pgassay.host.factors import (
     Cores,
     HostFactor,
@@ -23,6 +23,7 @@ from pgassay.host.factors import (
 from pgassay.interfaces.errors import ClusterError
 from pgassay.interfaces.factor import Readable, SetupDraft
 from pgassay.interfaces.hosting import Hosting
+from pgassay.interfaces.proc import boot_id
 from pgassay.interfaces.server import Server
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.study.levels import Level
@@ -94,7 +95,7 @@ class Bench:
 
 @pytest.fixture
 def bench(cluster: tuple[LocalInstallation, Path], tmp_path: Path) -> Iterator[Bench]:
-    host = LocalHost(Ledger(tmp_path / "state", boot_of()))
+    host = LocalHost(Ledger(tmp_path / "state", boot_id()))
     made = Bench(*cluster, host)
     try:
         yield made
@@ -238,8 +239,9 @@ def test_what_a_killed_lab_changed_is_put_back(tmp_path: Path, monkeypatch: pyte
         pytest.skip("no memory controller")
     script = (
         "import os, signal, sys; from pathlib import Path; from pgassay.host import groups\n"
-        "from pgassay.host.changes import LocalHost; from pgassay.host.changes import Ledger, boot_of\n"
-        "host = LocalHost(Ledger(Path(sys.argv[1]), boot_of()))\n"
+        "from pgassay.host.changes import LocalHost; from pgassay.host.changes import Ledger\n"
+        "from pgassay.interfaces.proc import boot_id\n"
+        "host = LocalHost(Ledger(Path(sys.argv[1]), boot_id()))\n"
         "print(groups.limit_memory(host, groups.memory_hierarchy(), 1 << 26), flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -248,6 +250,6 @@ def test_what_a_killed_lab_changed_is_put_back(tmp_path: Path, monkeypatch: pyte
     assert group.is_dir()
     sleeper = subprocess.Popen([shutil.which("sleep") or "sleep", "3600"])
     (group / "cgroup.procs").write_text(str(sleeper.pid))
-    assert LocalHost(Ledger(tmp_path, boot_of())).repair() == (str(group),)
+    assert LocalHost(Ledger(tmp_path, boot_id())).repair() == (str(group),)
     assert not group.exists()
     assert sleeper.wait(300) == -9, "what still ran in our group is ended"

@@ -1,10 +1,11 @@
 """Names of places that another account has mounted, in any bytes, are read as names: they add and hide no mount."""
 
+import os
 from pathlib import Path
 
 import pytest
 
-from pgassay.host.groups import Hierarchy, group_of, memory_hierarchy
+from pgassay.host.groups import Hierarchy, limit_of, memory_hierarchy
 from pgassay.interfaces import places
 
 FORGED = "/tmp/m\x0cx\u00a0/tmp/evil\u00a0cgroup\u00a0memory,cpuset,blkio\u00a00\u00a00".encode()
@@ -22,7 +23,10 @@ def test_a_name_forges_no_group_and_ends_nothing(tmp_path: Path, name: bytes) ->
     (tmp_path / "proc/mounts").write_bytes(b"none " + mounted + b" fuse rw 0 0\ncg /sys/fs/cgroup cgroup2 rw 0 0\n")
     (tmp_path / "proc/7/cgroup").write_bytes(b"0::/user/" + name.rpartition(b"/")[2] + b"/pgassay-1-ab\n")
     assert memory_hierarchy(tmp_path) == Hierarchy(2, top)
-    assert group_of(7, Hierarchy(2, top), tmp_path) is not None
+    group = top / "user" / os.fsdecode(name.rpartition(b"/")[2]) / "pgassay-1-ab"
+    group.mkdir(parents=True)
+    (group / "memory.max").write_text("4096\n")
+    assert limit_of(7, tmp_path) == 4096
 
 
 @pytest.mark.parametrize("name", NAMES)

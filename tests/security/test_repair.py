@@ -14,9 +14,10 @@ from pgassay.cli import main
 from pgassay.drive import sessions
 from pgassay.drive.root import MARKER_FILE, NAME, find_root, put_marker
 from pgassay.drive.sessions import killed_runs
-from pgassay.host.changes import FILE, Change, boot_of
+from pgassay.host.changes import FILE, Change
 from pgassay.interfaces.errors import DriveError
 from pgassay.interfaces.places import Account
+from pgassay.interfaces.proc import boot_id
 from pgassay.lab.drives import remove_left
 from pgassay.scratch import VARIABLE as STATE_VARIABLE
 from pgassay.study.findings import Severity
@@ -129,7 +130,7 @@ def test_a_list_of_changes_that_others_may_write_is_not_obeyed(
     target.write_text("root")
     state = shared / "state"
     state.mkdir()
-    change = Change("value", str(target), "owned", boot_of())
+    change = Change("value", str(target), "owned", boot_id())
     (state / FILE).write_text(json.dumps(change.__dict__) + "\n")
     account: Account = nobody()
     os.chown(state, account.uid, account.gid)

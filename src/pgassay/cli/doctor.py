@@ -39,17 +39,18 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay import scratch
     from pgassay.drive.sessions import killed_runs
     from pgassay.host import accounts
-    from pgassay.host.changes import Ledger, boot_of
+    from pgassay.host.changes import Ledger
     from pgassay.host.doctor import changes_owed, client_clock, examine
     from pgassay.host.keeper import orphans
     from pgassay.host.storage import mount_of
+    from pgassay.interfaces.proc import boot_id
     from pgassay.lab.machine import known_clock
     from pgassay.lab.places import default_directory
     from pgassay.load.responses import IMPOSSIBLE_US
     from pgassay.postgres.attached import attachment
     from pgassay.scratch import state_directory
 
-    ledger = Ledger(state_directory(os.environ), boot_of())
+    ledger = Ledger(state_directory(os.environ), boot_id())
     place = (arguments.data_dir or default_directory(os.environ)).absolute()
     ours = {os.geteuid(), accounts.choose().uid}
     if arguments.repair:

@@ -176,7 +176,6 @@ _SHORTCUTS = {
     "policy": ("drive.policy", "POLICY", "greedy, cost-benefit, fifo, d-choices or random"),
     "pattern": ("input.pattern", "PATTERN", "uniform, sequential, zipf or hot-cold"),
     "compressed-to": ("input.compressed_to", "SHARE", "what is left of each block after compression: 40%%"),
-    "trace": ("run.trace", "FILE", "a recorded load in place of the pattern"),
     "used-share": ("run.used_share", "SHARE", "share of the drive that is in use: filled first, then written"),
     "drive-writes": ("run.drive_writes", "NUMBER", "how much is written after ageing at least, in capacities"),
     "accuracy": ("run.accuracy", "SHARE", "measure until write amplification is known within this: 0.5%%, the default"),

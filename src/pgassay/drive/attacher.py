@@ -127,7 +127,13 @@ class Attacher:
         if drive.kind is DriveKind.DEVICE:
             shared = self._shared(drive)
             if shared is None:
-                self._require_owned(drive)
+                assert drive.path is not None
+                if self.owned.isdisjoint((drive.path, drive.path.resolve())):
+                    raise UsageError(
+                        f'"{drive.path}" would be overwritten, and --i-own does not name it',
+                        f"if you need nothing on it: --i-own {drive.path}",
+                    )
+                device.require_ours(drive.path, self.runner)
             elif not self.planned:
                 return shared.drive(self.account, self.mount_of, self.counting, self.snapshots_in)
         if self.planned:
@@ -213,7 +219,7 @@ class Attacher:
         needed_bytes = needs.data_bytes + needs.wal_bytes
         capacity = drive.capacity_bytes or sized(needed_bytes)
         if drive.scaled:
-            capacity = closely(needs, drive.filesystem.least_bytes)
+            capacity = closely(needs, drive.filesystem.kind.capacity_min_bytes)
         drive.filesystem.require_room(capacity)
         ageing = None
         kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
@@ -239,12 +245,6 @@ class Attacher:
             if aged:
                 ageing = EmulatedAgeing(volume, home, options.live_share, options.compressed_to)
         return BlockDrive(volume, drive.filesystem, self.kernel, home, self.account, self.mount_of, closing, ageing)
-
-    def _require_owned(self, drive: OneDrive) -> None:
-        assert drive.path is not None
-        if self.owned.isdisjoint((drive.path, drive.path.resolve())):
-            raise device.not_owned(drive.path)
-        device.require_ours(drive.path, self.runner)
 
     def _shared(self, drive: OneDrive) -> device.MountedDevice | None:
         """The device, if another drive of ours uses it already; raises `UsageError` if that was asked otherwise.

@@ -78,7 +78,7 @@ _PROGRAM_BYTES = 16 << 20
 def sized(needed_bytes: int) -> int:
     """The capacity in bytes of a drive that was given none: room for what the study needs, in steps of 256 MiB."""
     wanted = max(_CAPACITY_MIN_BYTES, int(needed_bytes * _SLACK))
-    return _up(wanted, _STEP_BYTES)
+    return -(-wanted // _STEP_BYTES) * _STEP_BYTES
 
 
 def closely(needs: Needs, least_bytes: int) -> int:
@@ -86,7 +86,7 @@ def closely(needs: Needs, least_bytes: int) -> int:
     grown = max(needs.data_bytes * _GROWTH, needs.data_bytes + _GROWTH_LEAST_BYTES)
     content = grown + needs.wal_least_bytes
     wanted = int(content / (1 - _FILE_SYSTEM_SHARE)) + _JOURNAL_BYTES
-    return _up(max(wanted, least_bytes), _CLOSE_STEP_BYTES)
+    return -(-max(wanted, least_bytes) // _CLOSE_STEP_BYTES) * _CLOSE_STEP_BYTES
 
 
 def scaled_pages(capacity_bytes: int) -> int:
@@ -108,21 +108,12 @@ def memory_bytes(described: DriveDescription, snapshots: int, share: float = LEA
     return _PROGRAM_BYTES + int(capacity_bytes / BLOCK_BYTES * block_bytes)
 
 
-def _up(wanted: int, step: int) -> int:
-    return -(-wanted // step) * step
-
-
 _SHOWN = frozenset({"noatime", "nodev", "nodiratime", "noexec", "nosuid", "nodatacow", "nodatasum"})
 """Options beginning with "no" that are no type's default: the kernel lists them where they hold."""
 WAL_DIRECTORY = "pg_wal"
 _ROUNDED_BYTES = 64 << 20
 """A store is rounded up to whole segments of less than this."""
 _TOOL_TIMEOUT_S = 20.0
-
-
-def read_drive(name: str, level: Level, readable: Readable) -> str:
-    """The level that describes the drive under the server's files."""
-    return drive_at(place_of(readable.server, name), level.canonical)
 
 
 def read_mount(reading: Callable[[MountEntry, str], str | None]) -> ReadBack:
@@ -243,14 +234,11 @@ def capacity_of(entry: MountEntry, level: str) -> str | None:
     return AUTO if level == AUTO and sectors > 0 else f"{sectors * 512}B"
 
 
-def dilation_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
-    found = stats.get("timing")
-    return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
-
-
 def timing_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
-    """`on` is whatever profile the drive has."""
+    """The clock's dilation, or the profile, of which `on` is whatever the drive has."""
     found = stats.get("timing")
+    if key == "dilation":
+        return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
     if not isinstance(found, Mapping):
         return UNTIMED
     return level if level == "on" else str(found.get("profile"))
@@ -459,7 +447,7 @@ class OneDrive(Options):
         default=None,
         stage=Stage.INIT,
         summary="where the clusters live, or the WAL if it has a drive of its own",
-        read_back=read_drive,
+        read_back=lambda name, level, readable: drive_at(place_of(readable.server, name), level.canonical),
     )
     filesystem_name: str | None = option(
         choice(*KINDS),
@@ -626,7 +614,7 @@ class DriveOptions(Options):
         summary="service times of emulated drives: a profile, or on for those of the description",
     )  # fmt: skip
     dilation: int = option(
-        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_stats(dilation_in_stats),
+        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_stats(timing_in_stats),
         summary="how many times slower the clock is by which drives with service times and load.rate go",
     )  # fmt: skip
     cache: str = option(

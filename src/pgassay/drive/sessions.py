@@ -64,20 +64,20 @@ def undo_block_drives(place: Path) -> list[str]:
     homes, folders = [], [place]
     for _ in range(_DEPTH):
         homes += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
-        inner = [
-            path
-            for folder in folders
-            for path in folder.iterdir()
-            if path.name not in (daemon.FUSE, POINT, CRASH_POINT)
-        ]
-        folders = [path for path in inner if _is_our_folder(path)]
+        inner = [path for folder in folders for path in folder.iterdir()]
+        folders = []
+        for path in inner:
+            if path.name not in (daemon.FUSE, POINT, CRASH_POINT):
+                facts = path.lstat()  # a cluster is not ours: what lies in it the servers' account may have made
+                if stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid():
+                    folders.append(path)
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
     entries = kernel.mounts_below(place)
     for entry in entries:
         if not _is_fuse(entry):
             kernel.unmount(entry.point, patience_s=_PATIENCE_S, lazily=True)
             done.append(f"mount {entry.point.relative_to(place)}")
-    for device in kernel.loops_below(place):
+    for device in [device for device, file in kernel.loops() if file.is_relative_to(place)]:
         kernel.detach_loop(device)
         done.append(f"loop device {device.name}")
     for home in homes:
@@ -117,12 +117,6 @@ def _noted(home: Path) -> Path | None:
 
 def _is_fuse(entry: MountEntry) -> bool:
     return entry.filesystem.partition(".")[0] in _FUSE_TYPES
-
-
-def _is_our_folder(path: Path) -> bool:
-    """A cluster is not: what lies in it the servers' account may have made."""
-    facts = path.lstat()
-    return stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid()
 
 
 def _end_if_silent(home: Path) -> bool:
@@ -269,13 +263,8 @@ def killed_runs(directory: Path) -> Finding:
 
 def _places(session: Path) -> list[Path]:
     """What may be a cluster: a session's own directories, and those in the file systems that are mounted below it."""
-    points = [entry.point for entry in kernel.mounts_below(session)]
-    return sorted(path for folder in (session, *points) for path in _folders(folder))
-
-
-def _folders(folder: Path) -> list[Path]:
-    """None in a file system whose drive is gone."""
-    try:
-        return [path for path in folder.iterdir() if path.is_dir()]
-    except OSError:
-        return []
+    found = []
+    for folder in (session, *(entry.point for entry in kernel.mounts_below(session))):
+        with contextlib.suppress(OSError):  # a file system whose drive is gone
+            found += [path for path in folder.iterdir() if path.is_dir()]
+    return sorted(found)

@@ -319,12 +319,12 @@ class SmartCounters:
 
     def __call__(self) -> Counted:
         """What the drive reports now; nothing where nvme-cli is missing or the drive does not answer."""
-        found = dict(parse_standard(self._ask(("smart-log",))))
+        found = dict(parse_standard(self._program.ask(("smart-log",), self._device)))
         if not found:
             return {}
         host_bytes = found["host_bytes_written"]
         if self._namespace is not None:
-            said = self._ask(("id-ns",), self._namespace)
+            said = self._program.ask(("id-ns",), self._namespace)
             self._group = int(number(table(said).get("endgid")) or 0)
             found |= parse_namespace(said)
         nand_bytes = self._nand_bytes(host_bytes)
@@ -360,26 +360,24 @@ class SmartCounters:
                 if self._group
                 else None
             )
-        return parse_media(command, self._ask(command))
+        return parse_media(command, self._program.ask(command, self._device))
 
     def _contents(self) -> Counted:
         """Of a drive of ScaleFlux; no other plugin reports what data take. Which command answered is kept."""
         if self._vendor is None:
-            self._vendor = int(number(table(self._ask(("id-ctrl",))).get("vid")) or 0)
+            said = self._program.ask(("id-ctrl",), self._device)
+            self._vendor = int(number(table(said).get("vid")) or 0)
         if self._vendor != SCALEFLUX:
             return {}
         for command in (STATUS, CAPACITY) if self._contents_by is None else (self._contents_by,):
             if command == STATUS:
-                found = parse_contents(self._ask(STATUS))
+                found = parse_contents(self._program.ask(STATUS, self._device))
             else:
                 found = parse_capacity(self._program.ask_text(CAPACITY, self._device))
             if found:
                 self._contents_by = command
                 return found
         return {}
-
-    def _ask(self, command: Command, device: Path | None = None) -> str:
-        return self._program.ask(command, device or self._device)
 
 
 class SmartOfMounts:

@@ -46,15 +46,11 @@ def find(root: Root, key: str) -> Snapshot | None:
         return None
 
 
-def missing(key: str) -> DriveError:
-    return DriveError(f'there is no snapshot for key "{key}"')
-
-
 def require(root: Root, key: str) -> Snapshot:
     """The snapshot of this key; raises `DriveError` if there is none."""
     found = find(root, key)
     if found is None:
-        raise missing(key)
+        raise DriveError(f'there is no snapshot for key "{key}"')
     return found
 
 

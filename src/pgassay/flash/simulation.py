@@ -45,15 +45,8 @@ if TYPE_CHECKING:  # only in the stub: the module gives plain dicts
 
 
 _KEYS = "docs/drives.md has every key, its default and what it means"
-_AGAIN = "record it again, or copy it again from where it is whole"
 _HINTS = {
-    "past the end of the drive": "give a --capacity that holds it; with --trace and none, it is the recorded drive's",
-    "did not finish": "record it again: a recorder that was killed leaves no index",
-    "no trailer": "its end is missing: it was cut, or its recorder was killed; record it again",
-    "of the trace": _AGAIN,
-    "trace ends inside": _AGAIN,
-    "damaged": _AGAIN,
-    "of a trace at byte": "give a file that the emulating program, pgassay-drive, has recorded",
+    "past the end of the drive": "give a --capacity that holds it",
     "data blocks": "for example smaller blocks: --set drive.pages_per_block=64",
     "reserve blocks": "for example --set drive.reserve_blocks=2, the default",
     "invalid over-provisioning": "it is relative to user capacity, for example --over-provisioning 7%",
@@ -86,13 +79,12 @@ class Run:
     accuracy: float = 0.005  # half of the interval over the mean: measured until it is no wider
     drive_writes: float = 2.0  # at least
     window: float = 0.1
-    trace: str | None = None
     seed: int = 1
 
 
 @dataclass(frozen=True)
 class Requests:
-    """Requests against the clock; a trace brings its own."""
+    """Requests against the clock."""
 
     requests: int = 200_000
     read_share: float = 0.5
@@ -202,8 +194,7 @@ def _drive(document: Mapping[str, Any], run: Run, service: Mapping[str, Any] | N
     given = document.get("drive", {})
     said = DriveDescription({"drive": given, **tables})
     usual: dict[str, Any] = {"seed": run.seed}
-    # A trace knows how large the drive was that it was recorded on.
-    if said.capacity_bytes is None and run.trace is None:
+    if said.capacity_bytes is None:
         usual["user_bytes"] = _USUAL_BYTES
     if service is not None and "profile" not in service and not said.has_shape:
         usual |= _TIMED_SHAPE
@@ -218,8 +209,6 @@ def _run(table: Mapping[str, Any]) -> Run:
     _positive("run", {name: getattr(run, name) for name in names})
     if run.used_share > 1:
         raise wrong_value("run.used_share", run.used_share, "must be at most 1, the whole drive")
-    if run.trace is not None and not Path(run.trace).is_file():
-        raise UsageError(f'file "{run.trace}" does not exist')
     return run
 
 
@@ -327,7 +316,7 @@ def write_amplification(
     """By formula for a checked description; None where there is none. `parts` are the load's, with their lengths."""
     compressing = described.get("kind") == "compressing"
     classes = load.popularity(described.get("granularity_bytes", 64) if compressing else 1)
-    if run.trace is not None or classes is None or (compressing and not described.get("straddling", True)):
+    if classes is None or (compressing and not described.get("straddling", True)):
         return None
     blocks = sum(count for count, _, _ in classes)
     filled = 0 if run.ageing == "none" else used_blocks(drive, run)
@@ -453,19 +442,15 @@ class _State:
 
     drive: _core.FlashDrive
     load: _core.FlashInput
-    trace: str | None
     drive_writes: float = 0.0
     windows: list[Window] = field(default_factory=list)
     stopped: str | None = None
 
     def write(self, phase: str, drive_writes: float) -> None:
-        """Write one window (a trace always whole) and note its counters."""
+        """Write one window and note its counters."""
         before = self.drive.counters()
         try:
-            if self.trace is not None:
-                self.drive.replay(self.trace)
-            else:
-                self.drive.apply(self.load, max(1, round(drive_writes * self.drive.logical_blocks)))
+            self.drive.apply(self.load, max(1, round(drive_writes * self.drive.logical_blocks)))
         except _core.FlashOutOfSpaceError as error:
             self.stopped = str(error)
         self.note(phase, before)
@@ -514,8 +499,6 @@ def simulate_described(description: Description) -> Simulation:
     try:
         run = description.run
         fresh, service, requests = description.drive, description.service, description.requests
-        if fresh.capacity_bytes is None and run.trace is not None:  # as large as the drive that was recorded
-            fresh = fresh.with_capacity(_core.FlashTrace(run.trace).drive_blocks * _BLOCK_BYTES)
         described, has_profile = fresh.tables()["drive"], "profile" in service
         profile = _checked_by_model(service) if has_profile else None
         figures = None if has_profile else _checked_by_model(service)
@@ -524,7 +507,7 @@ def simulate_described(description: Description) -> Simulation:
         load = _core.FlashInput(drive.logical_blocks, [_checked_by_model(part) for part in parts], run.seed)
         if requests is not None:  # What cannot be timed is refused before minutes of ageing.
             drive.time(load, service=figures, seed=run.seed, **asdict(replace(requests, requests=0)))
-        state = _State(drive, load, run.trace)
+        state = _State(drive, load)
         settled = _age(state, description, parts)
         before = drive.counters()
         known = _measure(state, run)
@@ -535,9 +518,7 @@ def simulate_described(description: Description) -> Simulation:
         if measured:
             per_day = drive.drive_writes_per_day(measured, rated_cycles=life.rated_cycles, years=life.years)
         timing: FlashTimingReport | None = None
-        if state.stopped is None and requests is not None and state.trace is not None:
-            timing = drive.time_trace(state.trace, service=figures)
-        elif state.stopped is None and requests is not None:
+        if state.stopped is None and requests is not None:
             timing = drive.time(load, service=figures, seed=run.seed, **asdict(requests))
         return Simulation(
             drive=described,
@@ -620,8 +601,6 @@ def _age(state: _State, description: Description, parts: Sequence[Mapping[str, A
 
 def _coldest_turn(state: _State, parts: Sequence[Mapping[str, Any]]) -> float:
     """Drive writes in which the coldest tenth of what is written is written once over; 0 where that is not known."""
-    if state.trace is not None:
-        return 0.0
     heats = []
     weights = sum(float(part.get("share_of_writes", 1.0)) for part in parts)
     for part in parts:
@@ -671,8 +650,7 @@ def at_once(descriptions: Sequence[Description], wanted: int) -> int:
 
 
 def forecast_bytes(description: Description) -> int:
-    """About what the model of this drive takes; 0 for what cannot be a drive (the model will say why) and for one that
-    is as large as its trace says (it has been emulated in memory before)."""
+    """About what the model of this drive takes; 0 for what cannot be a drive: the model will say why."""
     drive = description.drive
     if drive.user_bytes is None or not 0 < drive.user_bytes < _USER_BYTES_MAX:
         return 0

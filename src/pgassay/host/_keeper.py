@@ -78,7 +78,11 @@ def family(
             fields = (entry / "stat").read_bytes().rpartition(b")")[2].split()
             if fields[0] not in (b"Z", b"X", b"x"):
                 parents[int(entry.name)], started[int(entry.name)] = int(fields[1]), int(fields[19])
-    marked = {pid for pid, ticks in started.items() if (pid, ticks) in known or _has(mark, proc / str(pid))}
+    marked = set()
+    for pid, ticks in started.items():
+        with suppress(OSError):
+            if (pid, ticks) in known or mark in (proc / str(pid) / "environ").read_bytes().split(b"\0"):
+                marked.add(pid)
     kept = _with_descendants({lab} if lab is not None else set(), parents)
     return {(pid, started[pid]) for pid in _with_descendants(marked, parents) - kept - {os.getpid()}}
 
@@ -88,13 +92,6 @@ def _with_descendants(pids: set[int], parents: dict[int, int]) -> set[int]:
     while more := {pid for pid, parent in parents.items() if parent in found} - found:
         found |= more
     return found
-
-
-def _has(mark: bytes, entry: Path) -> bool:
-    try:
-        return mark in (entry / "environ").read_bytes().split(b"\0")
-    except OSError:
-        return False
 
 
 if __name__ == "__main__":

@@ -59,13 +59,6 @@ class Ledger(LockedList):
         self.append(asdict(Change(kind, str(path), before, self._boot)))
 
 
-def boot_of() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
-
-
 VALUE = "value"
 GROUP = "group"
 GROUP_PREFIX = "pgassay-"

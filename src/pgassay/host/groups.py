@@ -84,19 +84,17 @@ def own_limit_bytes() -> int | None:
 def limit_of(pid: int, root: Path = Path("/")) -> int | None:
     """The limit of the group of ours that a process is in, in bytes; None if it is in none."""
     hierarchy = memory_hierarchy(root)
-    group = group_of(pid, hierarchy, root) if hierarchy is not None else None
-    if hierarchy is None or group is None:
+    if hierarchy is None:
+        return None
+    ours = (each for each in _groups_of(pid, hierarchy, root) if each.name.startswith(GROUP_PREFIX))
+    group = next((hierarchy.top / each for each in ours), None)
+    if group is None:
         return None
     name = "memory.limit_in_bytes" if hierarchy.version == V1 else "memory.max"
     try:
         return int((group / name).read_text(encoding="ascii"))
     except (OSError, ValueError):
         return None
-
-
-def group_of(pid: int, hierarchy: Hierarchy, root: Path = Path("/")) -> Path | None:
-    ours = (each for each in _groups_of(pid, hierarchy, root) if each.name.startswith(GROUP_PREFIX))
-    return next((hierarchy.top / each for each in ours), None)
 
 
 def _groups_of(process: int | str, hierarchy: Hierarchy, root: Path) -> Iterator[Path]:

@@ -51,11 +51,6 @@ def _with_paths(text: str, paths: Mapping[str, str]) -> str:
     return re.sub(rf"(?<![\w.-])({keys})(?![\w.-])", lambda found: paths[found[1]], text)
 
 
-def _describes(file: Path) -> bool:
-    """Does it name other files, so that it is the last to go in?"""
-    return file.name.endswith(_DESCRIPTION)
-
-
 class Stage:
     """Made for one program; `close` it when that has ended. `output` is where what it writes belongs."""
 
@@ -72,7 +67,8 @@ class Stage:
                 owner, mode = account.passable
                 made.mkdir(_IN, mode, owner)
                 made.mkdir(_OUT, 0o700, account.owner)
-            for file in sorted(dict.fromkeys(files), key=_describes):
+            # What names other files goes in last.
+            for file in sorted(dict.fromkeys(files), key=lambda each: each.name.endswith(_DESCRIPTION)):
                 if not may_read(file, account) or (output is not None and file.is_relative_to(output)):
                     self._hand_in(file)
             if output is not None:
@@ -84,10 +80,6 @@ class Stage:
 
     def environment(self, variables: Mapping[str, str]) -> dict[str, str]:
         return {name: _with_paths(value, self.paths) for name, value in variables.items()}
-
-    def place(self, path: Path) -> Path:
-        """Where something is while the program runs, that it makes in `output`."""
-        return Path(_with_paths(str(path), self.paths))
 
     def in_our_paths(self, text: str) -> str:
         """What the program printed, with our paths in the place of its own."""
@@ -137,7 +129,7 @@ class Stage:
             return  # the program says so itself
         with file.open("rb") as source, Directory.open(copy.parent) as above:
             with os.fdopen(above.create(copy.name), "wb") as target:
-                if _describes(file):
+                if file.name.endswith(_DESCRIPTION):
                     target.write(_with_paths(source.read().decode(), self.paths).encode())
                 else:
                     shutil.copyfileobj(source, target, 1 << 20)
@@ -198,7 +190,7 @@ class LocalRunning:
 
     def place(self, path: Path) -> Path:
         """Where something is while the program runs, that it makes as `path` in its output."""
-        return path if self._stage is None else self._stage.place(path)
+        return path if self._stage is None else Path(_with_paths(str(path), self._stage.paths))
 
     def send(self, number: int) -> None:
         """Send the program itself a signal; harmless when it has ended."""

@@ -41,3 +41,11 @@ def process_of(pid: int | str, proc: Path = Path("/proc")) -> Process | None:
         return parse_stat((proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace"))
     except (OSError, ValueError):
         return None
+
+
+def boot_id() -> str:
+    """What distinguishes this boot of the machine from others; empty where the kernel does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""

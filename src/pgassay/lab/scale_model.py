@@ -244,7 +244,7 @@ def _superblocks(drives: DriveOptions, needs: Needs) -> dict[Number, float | Non
     if described is None or described.without_flash:
         return {SUPERBLOCK: None, PAGES: None}
     alone = needs if drives.wal is None else replace(needs, wal_least_bytes=0)
-    capacity = closely(alone, drive.filesystem.least_bytes) if drive.scaled else drive.capacity_bytes
+    capacity = closely(alone, drive.filesystem.kind.capacity_min_bytes) if drive.scaled else drive.capacity_bytes
     pages = described.core.pages_per_block
     if not described.has_shape and capacity is not None:
         pages = scaled_pages(capacity) if drive.scaled else USUAL_PAGES

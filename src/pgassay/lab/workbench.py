@@ -20,7 +20,7 @@ from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.hardware_counter import HardwareCounter
 from pgassay.host import accounts
-from pgassay.host.changes import Ledger, LocalHost, boot_of
+from pgassay.host.changes import Ledger, LocalHost
 from pgassay.host.groups import own_limit_bytes
 from pgassay.host.huge_pages import peak_bytes
 from pgassay.host.keeper import Keeper
@@ -31,6 +31,7 @@ from pgassay.interfaces.errors import Missing
 from pgassay.interfaces.load import FileHashes, Load, LoadOptions, Tools
 from pgassay.interfaces.places import UserFiles
 from pgassay.interfaces.probe import Reader, Target
+from pgassay.interfaces.proc import boot_id
 from pgassay.interfaces.server import Installation, Server
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
@@ -104,7 +105,7 @@ class Workbench:
         self.runner = LocalRunner(self.account)
         self.finder = local_finder(self.runner, self.clock, self.account, environment)
         self.data_directory = options.data_directory or default_directory(environment)
-        self.host = LocalHost(Ledger(state_directory(environment), boot_of()))
+        self.host = LocalHost(Ledger(state_directory(environment), boot_id()))
         self._installations: dict[tuple[str, BuildRequest | None], LocalInstallation] = {}
         self._hashes = FileHashes()
         self._missing = Missing(options.dry_run)

@@ -133,7 +133,7 @@ class FioOptions(ThreadedOptions):
     @property
     def laid_out_bytes(self) -> int:
         """The same file, unless the load itself creates it."""
-        return 0 if self.creates_file else self.file_bytes
+        return 0 if self.pattern == SEQWR else self.file_bytes
 
     @property
     def read_share(self) -> int | None:
@@ -141,11 +141,6 @@ class FioOptions(ThreadedOptions):
         if not self.pattern.startswith(_RANDOM):
             return None
         return int(self.pattern.removeprefix(_RANDOM).removesuffix("%"))
-
-    @property
-    def creates_file(self) -> bool:
-        """Does each run make a new file, so that none is laid out before?"""
-        return self.pattern == SEQWR
 
     @property
     def connections(self) -> int:
@@ -376,7 +371,7 @@ class FioLoad(BaseLoad[FioOptions]):
 
     def _lay_out(self, server: Server, file: Path, output: Path) -> dict[str, str]:
         """Write the file, in the server's memory group: the page cache of what others wrote is not in its limit."""
-        if self.options.creates_file:
+        if self.options.pattern == SEQWR:  # each run makes a new file
             file.unlink(missing_ok=True)
             return {}
         if file.exists() and file.stat().st_size >= self.options.file_bytes:

@@ -55,11 +55,8 @@ def measure(endpoint: Endpoint, clocks: int = CLOCKS) -> NetworkPath:
             trips_ns = list(_until(lambda: _trip_ns(execute), UNTIMED + TRIPS))[UNTIMED:]
             return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), clocks)))
     except psycopg.Error as error:
-        raise _no_path(str(error).strip().splitlines()[0]) from None
-
-
-def _no_path(reason: str) -> LoadError:
-    return LoadError(f"could not measure the network between client and server: {reason}")
+        reason = str(error).strip().splitlines()[0]
+        raise LoadError(f"could not measure the network between client and server: {reason}") from None
 
 
 def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
@@ -83,7 +80,7 @@ def _clock(execute: Callable[[bytes], "PGresult"]) -> ClockExchange:
     trip_ns = time.monotonic_ns() - began_ns
     said = answer.get_value(0, 0)
     if said is None:
-        raise _no_path("the server did not tell its time")
+        raise LoadError("could not measure the network between client and server: the server did not tell its time")
     return ClockExchange(sent_ns, trip_ns, int(said) * 1000)
 
 

@@ -305,7 +305,7 @@ class Totals:
     seconds: float
     latencies: Mapping[str, float]
     histogram: tuple[tuple[float, int], ...] = field(default=())
-    """Latency in ms (the middle of a bucket) and count; empty where --histogram was off."""
+    """Latency in ms (the middle of a bucket) and count, in rising order; empty where --histogram was off."""
 
 
 @dataclass(frozen=True)
@@ -329,6 +329,8 @@ def parse_totals(text: str) -> Totals | None:
         return None
     statements = {match[1]: int(match[2]) for match in _STATEMENTS.finditer(text)}
     threads, ignored = _THREADS.search(text), _IGNORED.search(text)
+    after = text.partition("Latency histogram (values are in milliseconds)")[2]
+    buckets = after.partition("SQL statistics:")[0]
     return Totals(
         threads=int(threads[1]) if threads else None,
         transactions=int(total[1]),
@@ -340,7 +342,7 @@ def parse_totals(text: str) -> Totals | None:
         ignored_errors=int(ignored[1]) if ignored else 0,
         seconds=float(seconds[1]),
         latencies=_latencies(text),
-        histogram=parse_histogram(text),
+        histogram=tuple((float(match[1]), int(match[2])) for match in _BUCKET.finditer(buckets)),
     )
 
 
@@ -366,13 +368,6 @@ def parse_seconds(text: str) -> tuple[Second, ...]:
         latency_ms = float(latency) if percentile != "0" else None
         found.append(Second(int(at), float(tps), float(qps), float(writes), int(percentile), latency_ms, float(errors)))
     return tuple(found)
-
-
-def parse_histogram(text: str) -> tuple[tuple[float, int], ...]:
-    """Latency in ms to count, in rising order, of a database test; empty without a histogram."""
-    after = text.partition("Latency histogram (values are in milliseconds)")[2]
-    block = after.partition("SQL statistics:")[0]
-    return tuple((float(match[1]), int(match[2])) for match in _BUCKET.finditer(block))
 
 
 def quantile_ms(histogram: Sequence[tuple[float, int]], share: float) -> float | None:

@@ -23,6 +23,7 @@ from pgassay import scratch, untrusted
 from pgassay.files import Directory, UntrustedError
 from pgassay.interfaces.errors import ClusterError
 from pgassay.interfaces.places import Account
+from pgassay.interfaces.proc import boot_id
 from pgassay.postgres import processes
 from pgassay.postgres.processes import started_ticks
 
@@ -84,7 +85,7 @@ OWNER_FILE = "PGASSAY_OWNER"
 
 def claim(directory: Path) -> None:
     """Write into `directory` that this process uses it."""
-    ours = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid()), "boot": _boot()}
+    ours = {"pid": os.getpid(), "started_ticks": started_ticks(os.getpid()), "boot": boot_id()}
     with Directory.open(directory) as opened:
         # A base backup of such a server reads it, too.
         opened.replace(OWNER_FILE, json.dumps(ours) + "\n", mode=0o644)
@@ -103,14 +104,7 @@ def abandoned(directory: Path) -> bool:
         pid, ticks, boot = int(owner["pid"]), owner["started_ticks"], str(owner["boot"])
     except (OSError, UntrustedError, ValueError, KeyError, TypeError):
         return False
-    return boot != _boot() or bool(started_ticks(pid) != ticks)
-
-
-def _boot() -> str:
-    try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+    return boot != boot_id() or bool(started_ticks(pid) != ticks)
 
 
 SOCKET_PATH_BYTES_MAX = 107

@@ -10,7 +10,7 @@ def left_behind(place: Path) -> list[str]:
     """Mounts, loop devices, and processes that work below `place` or were started for it."""
     place = place.resolve()
     found = [f"mount {entry.point}" for entry in kernel.mounts_below(place)]
-    found += [f"loop device {device}" for device in kernel.loops_below(place)]
+    found += [f"loop device {device}" for device, file in kernel.loops() if file.is_relative_to(place)]
     return found + [f"process {pid}" for pid in processes(place)]
 
 

@@ -187,7 +187,7 @@ def test_what_is_dropped_is_not_written_back(place: Path, filesystem: str) -> No
     image, point = place / "image", place / "mnt"
     point.mkdir()
     image.touch()
-    os.truncate(image, asked.least_bytes)
+    os.truncate(image, asked.kind.capacity_min_bytes)
     ours = kernel.LinuxKernel(LocalRunner(choose()))
     device = ours.attach(image)
     try:

@@ -10,7 +10,6 @@ from pgassay.drive.block.image import copy_image
 from pgassay.drive.options import (
     FACTORS,
     DriveOptions,
-    dilation_in_stats,
     drive_at,
     in_stats,
     options_held,
@@ -20,6 +19,7 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.errors import DriveError, SpaceError
 from pgassay.interfaces.places import MountEntry, parse_mountinfo
 from tests.drive.places import on_fakes
+from tests.fakes.runner import FakeRunner
 
 DUMPE2FS = """Filesystem volume name:   pgassay-ab12
 Filesystem features:      has_journal ext_attr resize_inode
@@ -231,7 +231,7 @@ def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], lev
     ],
 )
 def test_the_drive_tells_how_slow_its_clock_is(told: dict[str, object], found: str) -> None:
-    assert dilation_in_stats(told, "dilation", "1") == found
+    assert timing_in_stats(told, "dilation", "1") == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:
@@ -314,8 +314,19 @@ def test_a_missing_program_is_named_with_its_remedy(tmp_path: Path, monkeypatch:
 
 
 def test_mkfs_gets_our_options_first_and_the_users_last() -> None:
-    command = Filesystem("xfs", ("-i", "size=1024")).make_command(Path("/dev/loop7"), "pgassay-test")
-    assert command == ["mkfs.xfs", "-q", "-f", "-K", "-L", "pgassay-test", "-i", "size=1024", "/dev/loop7"]
+    runner = FakeRunner({"mkfs.xfs": lambda arguments, given: (0, "", "")})
+    kernel.LinuxKernel(runner).make(Path("/dev/loop7"), Filesystem("xfs", ("-i", "size=1024")), "pgassay-test")
+    assert list(runner.calls[0]) == [
+        "mkfs.xfs",
+        "-q",
+        "-f",
+        "-K",
+        "-L",
+        "pgassay-test",
+        "-i",
+        "size=1024",
+        "/dev/loop7",
+    ]
 
 
 def test_a_daemon_is_not_taken_to_be_ready_because_an_earlier_one_was(

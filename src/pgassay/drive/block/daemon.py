@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from pgassay import children
 from pgassay.drive.block import _launch, kernel
 from pgassay.drive.block.description import Description, impossible
-from pgassay.interfaces.errors import DamagedError, DriveError
+from pgassay.interfaces.errors import DriveError
 from pgassay.interfaces.places import MountEntry, mounts
 from pgassay.interfaces.proc import process_of
 from pgassay.study.units import format_size
@@ -273,13 +273,6 @@ def statistics(control: Control) -> Mapping[str, Any]:
         return {}
 
 
-def require_sound(answer: Mapping[str, Any], home: Path) -> None:
-    """Raise `DamagedError` where the answer to `fsck` names damage."""
-    if answer.get("damaged"):
-        problems = "; ".join(str(each) for each in answer.get("problems", ()))
-        raise DamagedError(f'the emulated drive in "{home}" is damaged: {problems}')
-
-
 UNLIMITED_BYTES = 1 << 60
 """v1 writes no limit as a number near the largest."""
 
@@ -294,25 +287,16 @@ class Group:
 
 def root_group(entries: list[MountEntry] | None = None) -> Group | None:
     """The group to move a daemon into; None where there is no memory controller (then there is nothing to leave)."""
-    for entry in mounts() if entries is None else entries:
-        if entry.filesystem == "cgroup" and "memory" in entry.options:
-            return Group(entry.point / "cgroup.procs", _limit(entry.point / "memory.limit_in_bytes"))
-    for entry in mounts() if entries is None else entries:
-        if entry.filesystem == "cgroup2" and _controls_memory(entry.point):
-            return Group(entry.point / "cgroup.procs", _limit(entry.point / "memory.max"))
+    for version, limit in (("cgroup", "memory.limit_in_bytes"), ("cgroup2", "memory.max")):
+        for entry in mounts() if entries is None else entries:
+            if entry.filesystem != version:
+                continue
+            controllers, text = list(entry.options), "max"
+            with suppress(OSError):
+                if version == "cgroup2":
+                    controllers = (entry.point / "cgroup.controllers").read_text(encoding="utf-8").split()
+                text = (entry.point / limit).read_text(encoding="utf-8").strip()
+            if "memory" in controllers:
+                limited = text != "max" and int(text) < UNLIMITED_BYTES
+                return Group(entry.point / "cgroup.procs", int(text) if limited else None)
     return None
-
-
-def _controls_memory(point: Path) -> bool:
-    try:
-        return "memory" in (point / "cgroup.controllers").read_text(encoding="utf-8").split()
-    except OSError:
-        return False
-
-
-def _limit(path: Path) -> int | None:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return None
-    return None if text == "max" or int(text) >= UNLIMITED_BYTES else int(text)

@@ -39,14 +39,6 @@ from pgassay.study.drives import AS_FOUND, HOST_BEFORE, DriveKind
 _MARKED = f"mkfs.ext4 -E nodiscard -L {filesystems.LABEL}-own {{}} marks it as one for pgassay"
 
 
-def not_owned(device: Path) -> UsageError:
-    """A real device is written over only when its owner says so by name."""
-    return UsageError(
-        f'"{device}" would be overwritten, and --i-own does not name it',
-        f"if you need nothing on it: --i-own {device}",
-    )
-
-
 def require_ours(device: Path, runner: Runner, sys: Path = Path("/sys/class/block")) -> None:
     """Raise unless the device is free and carries nothing, or nothing but a file system of ours."""
     if not device.is_block_device():
@@ -110,21 +102,16 @@ def first_data(device: Path) -> int | None:
     Raises `DriveError` for a device that cannot be read.
     """
     with refusals_of("read", device), device.open("rb") as file:
-        for place, length in _stretches(file.seek(0, os.SEEK_END)):
+        size = file.seek(0, os.SEEK_END)
+        step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
+        inner = [(EDGE_BYTES + number * step, min(step, STRETCH_BYTES)) for number in range(STRETCHES if step else 0)]
+        for place, length in ((0, EDGE_BYTES), (max(0, size - EDGE_BYTES), EDGE_BYTES), *inner):
             file.seek(place)
             found = file.read(length)
             after_zeros = found.lstrip(b"\0")
             if after_zeros:
                 return place + len(found) - len(after_zeros)
     return None
-
-
-def _stretches(size: int) -> Iterator[tuple[int, int]]:
-    yield 0, EDGE_BYTES
-    yield max(0, size - EDGE_BYTES), EDGE_BYTES
-    step = -(-max(0, size - 2 * EDGE_BYTES) // STRETCHES)
-    for number in range(STRETCHES if step else 0):
-        yield EDGE_BYTES + number * step, min(step, STRETCH_BYTES)
 
 
 class DeviceDrive(DirectoryDrive):

@@ -19,7 +19,6 @@ from pgassay.drive.block.image import ImageVolume
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.root import refusals_in
 from pgassay.drive.sessions import CRASH_POINT, POINT, not_ours, require_clean, require_name, require_stopped
-from pgassay.drive.snapshots import missing
 from pgassay.files import Directory
 from pgassay.interfaces.drive_counters import DATA, DriveCounters
 from pgassay.interfaces.errors import DriveError
@@ -36,20 +35,14 @@ Volume = ImageVolume | EmulatedVolume
 """One disk. All that it does raises `DriveError`; `SpaceError` before the host's disk or memory would run out."""
 
 
-class StepTimes:
-    """How long each step took, in ms, by its name."""
-
-    def __init__(self) -> None:
-        self.taken_ms: dict[str, float] = {}
-
-    @contextlib.contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        """Around a step, also one that fails."""
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.taken_ms[name] = (time.perf_counter() - began) * 1e3
+@contextlib.contextmanager
+def _timed(steps_ms: dict[str, float], name: str) -> Iterator[None]:
+    """Note how long a step takes, also one that fails."""
+    began = time.perf_counter()
+    try:
+        yield
+    finally:
+        steps_ms[name] = (time.perf_counter() - began) * 1e3
 
 
 @dataclass(eq=False)
@@ -111,7 +104,7 @@ class BlockDrive:
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
-        self._require_stopped(directory)
+        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
         require_clean(directory)
         with refusals_in(self.point, "keep a snapshot"):
             directory.rename(self.point / _KEPT)
@@ -120,8 +113,6 @@ class BlockDrive:
 
     def clone(self, key: str, name: str) -> Path:
         path = self._place(name)
-        if not self.volume.has(key):
-            raise missing(key)
         with self._undone_if_failed():
             self.volume.restore(key)
             self._mount(name)
@@ -156,7 +147,7 @@ class BlockDrive:
         """See `Drive`: unmounted; the contents go with the next restore."""
         if self._held is None and directory.parent == self.point:
             return
-        self._require_stopped(directory)
+        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
         with refusals_in(self.point, "discard a clone"):
             self._unmount()
             try:
@@ -176,28 +167,28 @@ class BlockDrive:
             )
         if self._held is None or directory != self.point / self._held:
             raise not_ours(directory)
-        laps = StepTimes()
-        with laps("clone"):
+        steps_ms: dict[str, float] = {}
+        with _timed(steps_ms, "clone"):
             report = self.volume.cut(request)
         point = self._home / CRASH_POINT / str(report.number)
-        state = CrashState(point / self._held, report, steps_ms=laps.taken_ms)
+        state = CrashState(point / self._held, report, steps_ms=steps_ms)
         try:
             with refusals_in(self.point, "mount a crash state"):
                 point.mkdir(mode=0o755, parents=True)
-                with laps("attach"):
+                with _timed(steps_ms, "attach"):
                     device = self.volume.attach_cut(report.number)
                 # Let the kernel replay the journal, check what it made of it, and mount that. The check comes before
                 # a server writes anything: later it would need all that the server wrote on the disk, and it is the
                 # state after the cut that is asked about.
-                with laps("mount"):
+                with _timed(steps_ms, "mount"):
                     try:
                         self._kernel.mount(device, point, self.filesystem)
                     except DriveError as refused:
                         raise kernel.damaged(device, refused.message) from None
                     self._kernel.unmount(point)
-                with laps("check"):
+                with _timed(steps_ms, "check"):
                     self._kernel.check(device, self.filesystem)
-                with laps("remount"):
+                with _timed(steps_ms, "remount"):
                     self._kernel.mount(device, point, self.filesystem)
             if not state.directory.is_dir() and (point / _KEPT).is_dir():
                 # The clone got its name when the drive was mounted, by us: a loss of that says nothing of the server.
@@ -210,7 +201,7 @@ class BlockDrive:
     def discard_cut(self, state: CrashState) -> None:
         """See `CrashingDrive`; what the server left in the page cache is not written."""
         number = state.report.number
-        if not isinstance(self.volume, EmulatedVolume) or not self.volume.has_cut(number):
+        if not isinstance(self.volume, EmulatedVolume) or number not in self.volume.cuts:
             return
         point = self._home / CRASH_POINT / str(number)
         with refusals_in(self.point, "discard a crash state"):
@@ -252,9 +243,6 @@ class BlockDrive:
         if self._held is not None:
             raise DriveError(f'"{name}" cannot be made: the drive holds "{self._held}" already', "discard that first")
         return self.point / name
-
-    def _require_stopped(self, directory: Path) -> None:
-        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
 
     @contextlib.contextmanager
     def _undone_if_failed(self) -> Iterator[None]:

@@ -15,14 +15,13 @@ from typing import Any, ClassVar
 import msgspec
 
 from pgassay._core import DriveDescription
-from pgassay.drive import snapshots
 from pgassay.drive.block import daemon
 from pgassay.drive.block.daemon import AGEING_PATIENCE_S, Control, Daemon
 from pgassay.drive.block.description import Description
 from pgassay.drive.block.kernel import Kernel
 from pgassay.files import Directory
 from pgassay.interfaces.drive_counters import UNITS, Counted
-from pgassay.interfaces.errors import DriveError
+from pgassay.interfaces.errors import DamagedError, DriveError
 from pgassay.interfaces.store import CrashReport, CrashRequest, Trait
 from pgassay.interfaces.write_signature import SIGNATURE, of_trace
 from pgassay.study.drives import STATE_BEFORE
@@ -58,12 +57,6 @@ class AgeingResult:
         """`aged` or `aged, not settled`, as the record has it."""
         return "aged" if self.settled else "aged, not settled"
 
-    @property
-    def sentence(self) -> str:
-        """The same with the write amplification that it settled at."""
-        settled_at = self.write_amplification if self.settled else None
-        return self.words if settled_at is None else f"{self.words} to a write amplification of {settled_at:.2f}"
-
 
 @dataclass(eq=False)
 class EmulatedVolume:
@@ -80,7 +73,7 @@ class EmulatedVolume:
     """How many times slower than the machine's the clock of its service times is."""
     _control: Control | None = field(default=None, init=False)
     _device: Path | None = field(default=None, init=False)
-    _cuts: dict[int, Path | None] = field(default_factory=dict, init=False)
+    cuts: dict[int, Path | None] = field(default_factory=dict, init=False)
     """Crash states by number, each with the loop device over it."""
     _kept: dict[str, str] = field(default_factory=dict, init=False)
     _worn: dict[str, AgeingResult] = field(default_factory=dict, init=False)
@@ -105,7 +98,11 @@ class EmulatedVolume:
     def how_restored(self) -> str:
         """`copy-on-write`, and for an aged drive how ageing ended."""
         worn = self._worn.get(self._present or "")
-        return "copy-on-write" if worn is None else f"copy-on-write; {worn.sentence}"
+        if worn is None:
+            return "copy-on-write"
+        settled_at = worn.write_amplification if worn.settled else None
+        at = "" if settled_at is None else f" to a write amplification of {settled_at:.2f}"
+        return f"copy-on-write; {worn.words}{at}"
 
     def attach(self) -> Path:
         """The loop device over the disk, by path; starts the daemon at the first call. Raises `DriveError`."""
@@ -135,7 +132,7 @@ class EmulatedVolume:
     def restore(self, key: str) -> None:
         """See `Volume`; the flash model's state comes back with the contents."""
         if key not in self._kept:
-            raise snapshots.missing(key)
+            raise DriveError(f'there is no snapshot for key "{key}"')
         self._at_rest("restore", self._kept[key])
         self._present = key
         self._restored = state_of(self.stats())
@@ -184,32 +181,28 @@ class EmulatedVolume:
             values["page_within_ms"] = int(request.page_within_s * 1e3)
             patience_s += request.page_within_s
         report = msgspec.convert(self._open().ask("cut", patience_s=patience_s, **values), CrashReport)
-        self._cuts[report.number] = None
+        self.cuts[report.number] = None
         return report
-
-    def has_cut(self, number: int) -> bool:
-        return number in self._cuts
 
     def attach_cut(self, number: int) -> Path:
         device = self._kernel.attach(self._program.disk(self._home).with_name(f"{_CUT}{number}"))
-        self._cuts[number] = device
+        self.cuts[number] = device
         return device
 
     def discard_cut(self, number: int) -> None:
-        if number in self._cuts:
-            self._detach_cut(number)
-            del self._cuts[number]
+        if number in self.cuts:
+            device = self.cuts[number]
+            if device is not None:
+                self._kernel.detach(device)
+            del self.cuts[number]
             self._open().ask("discard", number=number)
-
-    def _detach_cut(self, number: int) -> None:
-        device = self._cuts[number]
-        if device is not None:
-            self._kernel.detach(device)
-            self._cuts[number] = None
 
     def check(self) -> None:
         """See `Volume`: map, store, model and counts against each other, every stored block read."""
-        daemon.require_sound(self._open().ask("fsck", patience_s=AGEING_PATIENCE_S), self._home)
+        answer = self._open().ask("fsck", patience_s=AGEING_PATIENCE_S)
+        if answer.get("damaged"):
+            problems = "; ".join(str(each) for each in answer.get("problems", ()))
+            raise DamagedError(f'the emulated drive in "{self._home}" is damaged: {problems}')
 
     def record(self, path: Path | None) -> None:
         self._open().ask("record", path=None if path is None else str(path))
@@ -217,9 +210,10 @@ class EmulatedVolume:
     def close(self) -> None:
         """End the daemon; all snapshots go with it."""
         self.detach()
-        for number in tuple(self._cuts):
-            self._detach_cut(number)
-            del self._cuts[number]
+        for number, device in tuple(self.cuts.items()):
+            if device is not None:
+                self._kernel.detach(device)
+            del self.cuts[number]
         if self._control is not None:
             self._control = None
             self._program.end(self._home)

@@ -7,7 +7,6 @@ initialisation would write into a trial). mke2fs(8), mkfs.xfs(8), mkfs.btrfs(8).
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from pgassay.errors import UsageError
 from pgassay.study.units import format_size
@@ -91,26 +90,19 @@ class Filesystem:
     def kind(self) -> Kind:
         return KINDS[self.name]
 
-    @property
-    def least_bytes(self) -> int:
-        return self.kind.capacity_min_bytes
-
     def require_room(self, capacity_bytes: int) -> None:
         """Raise `UsageError` where no such file system fits on a drive of this size."""
-        if capacity_bytes < self.least_bytes:
+        least_bytes = self.kind.capacity_min_bytes
+        if capacity_bytes < least_bytes:
             raise UsageError(
                 f"a drive of {format_size(capacity_bytes)} is too small",
-                f"give it {format_size(self.least_bytes)} or more",
+                f"give it {format_size(least_bytes)} or more",
             )
 
     @property
     def shares_blocks(self) -> bool:
         """Can a clone share its blocks with its snapshot there, as we make it?"""
         return self.kind.shares_blocks and not _UNSHARED.search(" ".join(self.mkfs))
-
-    def make_command(self, device: Path, label: str) -> list[str]:
-        """mkfs with our options, then the user's, which win."""
-        return [*self.kind.make, "-L", label, *self.mkfs, str(device)]
 
     def all_mount_options(self) -> str:
         """The options for `mount -o`: those of the type, then the user's."""

@@ -14,7 +14,7 @@ import os
 import struct
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -45,10 +45,6 @@ def loops() -> Iterator[tuple[Path, Path]]:
         yield Path("/dev") / folder.name, Path(name.removesuffix(" (deleted)"))
 
 
-def loops_below(place: Path) -> list[Path]:
-    return [device for device, file in loops() if file.is_relative_to(place)]
-
-
 def holder(device: Path, proc: Path = Path("/proc")) -> tuple[int, str] | None:
     """A process in another mount namespace that has the device mounted, with its program; None where none is seen."""
     ours = (proc / "self" / "ns" / "mnt").readlink()
@@ -74,19 +70,14 @@ def holders(point: Path, proc: Path = Path("/proc")) -> list[str]:
         if not entry.name.isdecimal():
             continue
         with contextlib.suppress(OSError):  # it ended while we looked, or belongs to somebody else
-            links = [entry / "cwd", entry / "root", *(entry / "fd").iterdir()]
-            if any(_leads_below(link, point) for link in links):
+            found_at = []
+            for link in (entry / "cwd", entry / "root", *(entry / "fd").iterdir()):
+                with contextlib.suppress(OSError):  # closed since it was listed, as of our own files the listing itself
+                    found_at.append(link.readlink())
+            if any(place.is_relative_to(point) for place in found_at):
                 name = (entry / "comm").read_text(encoding="utf-8", errors="replace").strip()
                 found.append(f"{name} (process {entry.name})")
     return found
-
-
-def _leads_below(link: Path, point: Path) -> bool:
-    """Not one that was closed since it was listed, as of our own files the listing itself."""
-    try:
-        return link.readlink().is_relative_to(point)
-    except OSError:
-        return False
 
 
 _TIMEOUT_S = 300.0
@@ -124,11 +115,6 @@ def command_failed(doing: str, said: str) -> DriveError:
     """What a program said to `doing`: its first line."""
     first = said.strip().splitlines()[0] if said.strip() else "no reason given"
     return DriveError(f"could not {doing}: {first}")
-
-
-def busy(point: Path, users: Iterable[str]) -> DriveError:
-    named = ", ".join(users) or "unknown"
-    return DriveError(f'"{point}" is in use and cannot be unmounted: {named}', "end what uses it, then try again")
 
 
 def damaged(device: Path, said: str) -> DamagedError:
@@ -216,7 +202,14 @@ class LinuxKernel:
         detach_loop(device)
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        self._do(filesystem.make_command(device, label), f"make {filesystem.name} on {device}")
+        command = [
+            *filesystem.kind.make,
+            "-L",
+            label,
+            *filesystem.mkfs,
+            str(device),
+        ]  # of two options the last one wins
+        self._do(command, f"make {filesystem.name} on {device}")
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:
         options = filesystem.all_mount_options()
@@ -312,7 +305,10 @@ def unmount(point: Path, *, patience_s: float = PATIENCE_S, lazily: bool = False
             if lazily:
                 _umount(point, _MNT_DETACH)
                 return
-            raise busy(point, holders(point))
+            users = ", ".join(holders(point)) or "unknown"
+            raise DriveError(
+                f'"{point}" is in use and cannot be unmounted: {users}', "end what uses it, then try again"
+            )
         time.sleep(_POLL_S)
 
 

@@ -52,7 +52,6 @@ from pgassay.postgres.builds.sources import (
     Sources,
     export,
     identify_extension,
-    major_of,
     tree_sha256,
 )
 from pgassay.postgres.find import Finder
@@ -381,7 +380,7 @@ class Builder:
         """The extension once: its folder may change between the key and the build."""
         source = self.sources.identify(request.source, request.version)
         extension = None if request.extension is None else identify_extension(self.runner, request.extension)
-        major = major_of(source.version)
+        major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()) or 0)
         try:
             recipe = Recipe(
                 source_sha256=source.sha256,
@@ -394,18 +393,14 @@ class Builder:
                 cflags=request.cflags,
             )
         except BuildError:
-            kept = self._kept_build(request, source)
-            if kept is None:
+            # The latest build of this source and these sizes, by a compiler that is gone, runs all the same.
+            asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags, "")
+            what = attrgetter("source_sha256", "block_bytes", "wal_block_bytes", "cflags", "extension_sha256")
+            found = [each for each in self.cache.whole() if what(each.recipe) == asked]
+            if not found:
                 raise
-            recipe = kept
+            recipe = max(found, key=lambda each: each.made_utc).recipe
         return recipe if extension is None else replace(recipe, extension_sha256=extension.sha256), source, extension
-
-    def _kept_build(self, request: BuildRequest, source: Source) -> Recipe | None:
-        """The latest build of this source and these sizes, by a compiler that is gone: it runs all the same."""
-        asked = (source.sha256, request.block_bytes, request.wal_block_bytes, request.cflags, "")
-        what = attrgetter("source_sha256", "block_bytes", "wal_block_bytes", "cflags", "extension_sha256")
-        found = [each for each in self.cache.whole() if what(each.recipe) == asked]
-        return max(found, key=lambda each: each.made_utc).recipe if found else None
 
     def installation(self, request: BuildRequest, *, may_build: bool = True) -> LocalInstallation:
         """The build, from the cache or made now; raises `BuildError` or `UsageError`."""

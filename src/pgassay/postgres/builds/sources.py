@@ -450,10 +450,6 @@ def fits(version: str, requested: str) -> bool:
     return version == requested or ("." not in requested and _numbers(version)[:1] == _numbers(requested))
 
 
-def major_of(version: str) -> int:
-    return int("".join(digit for digit in version.partition(".")[0] if digit.isdigit()) or 0)
-
-
 def _numbers(version: str) -> list[int]:
     return [int(number) for number in re.findall(r"\d+", version)]
 
