@@ -171,12 +171,6 @@ def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) ->
     return FOUND if any(each.severity in grave for each in findings) else SUCCESS
 
 
-def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
-    return UsageError(
-        f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
-    )
-
-
 def excluded(one: str, other: str) -> UsageError:
     """Two options, or an option and a compared factor, that say different things of the same."""
     return UsageError(f"{one} and {other} cannot be used together", "give one of them")

@@ -253,10 +253,9 @@ def run_document(
             warn(host_factors_left_out(written.left_out))
         if arguments.dry_run or not silent(arguments):
             planned = plan(prepared, written.seed)
+            print_plan(planned, as_json=arguments.json, stream=sys.stdout if arguments.dry_run else sys.stderr)
             if arguments.dry_run:
-                print_plan(planned, as_json=arguments.json)
                 return FOUND if planned.missing else SUCCESS
-            print_plan(planned, as_json=False, stream=sys.stderr)
         if written.study.design.reboots:
             warn("its authors rebooted after each block, and this run does not")
         with ExitStack() as stack:
@@ -288,11 +287,9 @@ def conduct(
 ) -> int:
     """Conduct to the end, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
-    from pgassay.lab.decisions import ruled_so_far
     from pgassay.lab.run import conduct as to_the_end
 
-    study = ruled_so_far(resolved.study, run.header, run.journal.entries)
-    with watcher_for(study, sys.stderr, quiet=quiet) as watcher:
+    with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
             if hosts is None:
                 to_the_end(resolved, run, watcher)

@@ -294,10 +294,6 @@ def percent(*ratios: float) -> str:
     return f"{shown[0]} %" if len(shown) == 1 else f"{shown[0]} % [{', '.join(shown[1:])}]"
 
 
-def commit_skipped(name: str, why: str) -> str:
-    return f"skipped: {name}: {why}"
-
-
 NO_VALID_BLOCK = "no block in which both commits have a valid value"
 """Why a commit is left out whose run ended without one."""
 
@@ -619,7 +615,7 @@ class Bisection:
                 ) from None
             keep_file(self.disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
-            self.tell(commit_skipped(commit.name, str(error)))
+            self.tell(f"skipped: {commit.name}: {error}")
             return
         self._pairs += [(asked, pair) for pair in usable]
 
@@ -859,7 +855,7 @@ class Track:
             point = self._point(commit, parent, pairs, path)
         except UnmeasuredError as error:
             keep_file(self.disk, _with_ending(path, SKIPPED), f"{error}\n".encode())
-            self.tell(commit_skipped(commit.name, str(error)))
+            self.tell(f"skipped: {commit.name}: {error}")
             return
         data = msgspec.json.encode(point)
         whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())

@@ -250,7 +250,7 @@ def known_trial_s(nearest: Nearest) -> float | None:
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    kind, data_bytes = _kind_of(resolved), _data_bytes(resolved)
+    kind, data_bytes = _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms)
     return known.read_lengths(resolved.environment.disk, lengths_file()).pace(kind, data_bytes, latest)
 
 
@@ -262,7 +262,7 @@ def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], pre
         found = times_expected(resolved, trials, preparing_s)
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            new = Lengths(now, _kind_of(resolved), _data_bytes(resolved), *found)
+            new = Lengths(now, _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms), *found)
             known.remember_lengths(resolved.environment.disk, lengths_file(), new)
 
 
@@ -280,10 +280,6 @@ def _kind_of(resolved: ResolvedStudy) -> Kind:
     place = _place(first.drive.mount())
     drives = "/".join(sorted({arm.drive.kind for arm in resolved.arms}))
     return Kind(place, drives, resolved.study.design.pairing, load)
-
-
-def _data_bytes(resolved: ResolvedStudy) -> int:
-    return max(arm.kept_bytes for arm in resolved.arms)
 
 
 def known_clock(mount: Mount) -> tuple[float | None, str]:

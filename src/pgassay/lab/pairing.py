@@ -16,7 +16,6 @@ from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.settings import mode_of
 from pgassay.load.options import OPEN_LOOP
 from pgassay.load.responses import IN_SLICES
-from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL, Study
 from pgassay.study.units import format_size
 from pgassay.study.work import UNPINNED
@@ -136,6 +135,5 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     for bound in arm.at(Stage.HOST):
         if not bound.factor.places_only:
             yield f"{bound.name} changes the whole machine, and all servers of a block would see it"
-    first = kinds_in(arm.drive.kind)[0]
-    if first is not None and first.holds_one_cluster:
+    if arm.setup.drive.data.kind.holds_one_cluster:
         yield f"a drive of the kind {arm.drive.kind} holds one cluster at a time"
