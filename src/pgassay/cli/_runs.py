@@ -96,7 +96,7 @@ def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
 
 def remember(findings: "Findings") -> None:
     """Keep what a finished disk study found, unless it chose other drives than the data directory's."""
-    from pgassay.lab.machine import disk_file
+    from pgassay.lab.machine import user_file
     from pgassay.record import known
     from pgassay.record.calibrations import Setting
     from pgassay.record.disk import RealDisk
@@ -117,7 +117,7 @@ def remember(findings: "Findings") -> None:
         at={resource.value: where for resource, (_, where) in found.items()},
         remarks=tuple(findings.remarks),
     )
-    known.remember_disk(RealDisk(), disk_file(), new)
+    known.remember_disk(RealDisk(), user_file().with_name(known.DISK_FILE), new)
 
 
 NOT_HELD = 1

@@ -115,17 +115,17 @@ def require(arm: ResolvedArm) -> None:
         return
     wanted, limit = parse_memory(typed), arm.setup.memory_bytes
     beyond = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
-    own = limit is not None and wanted >= limit
-    if limit is not None and own:
+    if limit is not None and wanted >= limit:
         beyond = f"host.memory = {format_size(limit)}"
-    if own or wanted >= arm.environment.memory_bytes:
-        error = UsageError(
-            f"server.shared_buffers = {typed} does not fit in {beyond}",
-            "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
-        )
-        if own:
-            raise error
-        missing.name("memory for shared_buffers", error)
+    elif wanted < arm.environment.memory_bytes:
+        return
+    too_many = UsageError(
+        f"server.shared_buffers = {typed} does not fit in {beyond}",
+        "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
+    )
+    if limit is not None and wanted >= limit:
+        raise too_many
+    missing.name("memory for shared_buffers", too_many)
 
 
 def require_rest(arms: Sequence[ResolvedArm]) -> None:

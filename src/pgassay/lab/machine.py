@@ -251,7 +251,8 @@ def known_trial_s(nearest: Nearest) -> float | None:
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
     kind, data_bytes = _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms)
-    return known.read_lengths(resolved.environment.disk, lengths_file()).pace(kind, data_bytes, latest)
+    lengths = known.read_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE))
+    return lengths.pace(kind, data_bytes, latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
@@ -263,7 +264,7 @@ def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], pre
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             new = Lengths(now, _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms), *found)
-            known.remember_lengths(resolved.environment.disk, lengths_file(), new)
+            known.remember_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE), new)
 
 
 def _kind_of(resolved: ResolvedStudy) -> Kind:
@@ -297,17 +298,9 @@ def _place(mount: Mount) -> Setting:
 
 
 def known_disk(mount: Mount) -> dict[str, Any]:
-    found = known.read_disks(RealDisk(), disk_file()).of(_place(mount))
+    found = known.read_disks(RealDisk(), user_file().with_name(known.DISK_FILE)).of(_place(mount))
     return found.facts() if found is not None else {}
 
 
 def user_file() -> Path:
     return calibrations.user_file(os.environ, Path.home())
-
-
-def disk_file() -> Path:
-    return user_file().with_name(known.DISK_FILE)
-
-
-def lengths_file() -> Path:
-    return user_file().with_name(known.LENGTHS_FILE)
