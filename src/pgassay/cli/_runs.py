@@ -124,22 +124,6 @@ NOT_HELD = 1
 """Exit status where a threshold fails, or is not shown to hold."""
 
 
-def add_weigh_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--weigh",
-        action="append",
-        default=[],
-        metavar="THRESHOLD",
-        help='what counts: "latency_p99_ms < 5 ms", or a change against the baseline: "space < +30 %%"',
-    )
-
-
-def add_check_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--check", action="store_true", help="exit 1 unless every threshold is shown to hold ([decide], --weigh)"
-    )
-
-
 def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
     from pgassay.study.thresholds import parse, split
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import _trust, fleet
-from pgassay.cli._runs import NOT_HELD, add_check_option, add_form_options, add_weigh_option, require, show_result
+from pgassay.cli._runs import NOT_HELD, add_form_options, require, show_result
 from pgassay.cli._runs import status as of_thresholds
 from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
-from pgassay.cli.serve import add_live_option, live_pages, require_live
+from pgassay.cli.serve import live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="cut power until a cut did damage, or until damage is rarer than this with 95 %% certainty: 0.1%%",
     )
-    add_weigh_option(verdicts)
-    add_check_option(verdicts)
+    add_options(verdicts, "--weigh", "--check")
     order = parser.add_argument_group("order of trials")
     add_options(order, "--seed")
     order.add_argument(
@@ -99,7 +98,7 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
     add_options(parser, "--data-dir")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
-    add_live_option(parser)
+    add_options(parser, "--live")
     add_form_options(parser.add_argument_group("what is printed"))
     machine = parser.add_argument_group("server and machine")
     add_options(machine, "--pg-bindir")
@@ -144,8 +143,7 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
             help="print a Kubernetes Job that does the same near the server of --server, and run nothing",
         )
     add_owned_option(machine)
-    _trust.add_trust_option(machine)
-    add_options(machine, "--allow-busy", "--allow-volatile")
+    add_options(machine, "--trust", "--allow-busy", "--allow-volatile")
     machine.add_argument(
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )

@@ -168,9 +168,9 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
     design, rounds = study.design, rounds_of(window_s(loads), study.design.slice_s)
     nearest = nearest_calibrations(resolved, mount)
-    ways = known_ways(resolved, nearest, rounds, prepared.pairing)
+    ways, calibrated_s = known_ways(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
     timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
-    trial_s = ahead.trial_s if timed else known_trial_s(nearest)
+    trial_s = ahead.trial_s if timed else calibrated_s
     own_way, pairing = SEQUENTIAL_WAY, prepared.pairing or "one server after the other"
     if design.pairing == ALTERNATE:
         servers = max(map(len, cells(study.arms)))
@@ -179,7 +179,6 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
-    affordable = sizes.blocks_affordable or design.blocks_max
     return Plan(
         study=study.name,
         title=study.title,
@@ -223,7 +222,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(forecast_of(each, affordable, comparisons) for each in ways),
+        forecasts=tuple(forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
         reboots_min=design.blocks_min - 1 if design.reboots else 0,  # one after each block but the last
