@@ -1,6 +1,6 @@
 """The real environment: the rooms put together for this machine, with PostgreSQL, drives, pgbench and probes.
 
-What is made here (socket directory, workspaces, clones) is given back on every way out, Ctrl-C included (see
+What is made here (socket directory, workspaces, clones) is given back by `close` on every way out, Ctrl-C included (see
 `interruption`); what a killed run left behind is removed when the next one attaches (see `drive.sessions` and
 `postgres.ownership`).
 """
@@ -141,7 +141,10 @@ class Workbench:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Give everything back; twice is harmless."""
+        self.close()
+
+    def close(self) -> None:
+        """Give everything back; calling it twice is harmless."""
         with self._interruption.held():
             self._keeper.end_strays()  # they may hold a file system that is to be unmounted
             self._given_back.close()
