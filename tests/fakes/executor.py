@@ -3,7 +3,8 @@
 import random
 from collections.abc import Callable, Mapping
 
-from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
+from pgassay.fleet import FleetError
+from pgassay.fleet.blocks import BlockOrder, Tell
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.trial_state import HostState
 
@@ -49,7 +50,7 @@ class FakeExecutor:
     def next_arrived(self, tell: Tell) -> Arrived:
         while True:
             if not self._alive:
-                raise nobody_left({}, 0.0)
+                raise FleetError("no host was heard for 0 s", "start the workers again, and resume the run")
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))

@@ -22,7 +22,6 @@ from pgassay.lab.machine import (
     known_pace,
     known_trial_s,
     known_turns,
-    lengths_file,
     nearest_calibrations,
     remember_lengths,
     setting_of,
@@ -214,7 +213,7 @@ def test_what_trials_took_here_is_remembered_for_the_next_plan(environment: Envi
 def test_a_run_does_not_fail_for_what_cannot_be_remembered(environment: Environment, place: Path) -> None:
     simulation = simulate(place)
     simulation.carry_on()
-    lengths_file().parent.parent.mkdir(parents=True)
-    lengths_file().parent.write_text("no directory")
+    user_file().parent.parent.mkdir(parents=True)
+    user_file().parent.write_text("no directory")
     remember_lengths(resolve(study_of(), environment), simulation.run.trials, {})
-    assert lengths_file().parent.read_text() == "no directory"
+    assert user_file().parent.read_text() == "no directory"

@@ -74,7 +74,8 @@ def test_fillfactor_leaves_its_share_and_updates_use_it(server: Server) -> None:
     every = loaded["page_space.loaded_share"]
     assert every == pytest.approx((packed + 2 * roomy) / 3, abs=0.02), "weighted by size"
     server.execute("UPDATE roomy SET n = n + 1 WHERE id % 2 = 0")
-    left = measurements.space_as_left(server)
+    server.execute("CHECKPOINT")
+    left = measurements.read_shares(server, "left")
     assert left["page_space.left.roomy_share"] == pytest.approx(0.25, abs=0.03)
     responses = measurements.free_shares({**loaded, **left})
     assert responses["free_share_loaded"] == every

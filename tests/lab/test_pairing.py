@@ -73,9 +73,14 @@ def test_what_turns_cannot_tell_is_refused_by_name(
     assert "--pairing sequential" in (refused.value.hint or "")
 
 
-def test_a_drive_for_one_cluster_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FakeDrive, "kind", "csd")
-    assert of() == ("a drive of the kind csd holds one cluster at a time",)
+@pytest.mark.parametrize(("place", "kind"), [("csd", "csd"), ("{}/mine.toml", "mine")])
+def test_a_drive_for_one_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str, kind: str
+) -> None:
+    (tmp_path / "mine.toml").write_text('[drive]\nkind = "page-mapped"\n')
+    monkeypatch.setattr(FakeDrive, "kind", kind)
+    found = of(fixed={"drive.data": place.format(tmp_path)})
+    assert found == (f"a drive of the kind {kind} holds one cluster at a time",)
 
 
 def test_a_load_that_its_own_program_plays_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

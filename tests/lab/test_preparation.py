@@ -72,7 +72,7 @@ def test_arms_of_one_snapshot_are_worn_by_the_first_of_the_study(tmp_path: Path)
     keys = {arm.arm.name: arm.snapshot_key for arm in resolved.arms}
     assert len(set(keys.values())) == 2, "a snapshot for each fillfactor, whatever is run on it"
     for arm in study.arms:
-        chosen = resolved.first_with(keys[arm.name])
+        chosen = next(each for each in resolved.arms if each.snapshot_key == keys[arm.name])
         assert isinstance(chosen.setup.load, SysbenchOptions)
         assert chosen.setup.load.scenario == "oltp_update_non_index"
         assert keys[arm.name] == next(keys[each.name] for each in study.arms if each.treatment == arm.treatment)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pgassay.study.drives import DriveKind, Role, declared, dilation, emulated, kind_of, kinds_in, role_of, timed
+from pgassay.study.drives import DriveKind, Role, declared, dilation, emulated, kind_of, role_of, timed
 from pgassay.study.levels import Level
 
 
@@ -26,20 +26,6 @@ from pgassay.study.levels import Level
 )
 def test_every_form_of_a_level_is_known(level: str, kind: DriveKind | None) -> None:
     assert kind_of(level) is kind
-
-
-@pytest.mark.parametrize(
-    ("label", "kinds"),
-    [
-        ("ssd", (DriveKind.SSD,)),
-        ("ssd+image", (DriveKind.SSD, DriveKind.IMAGE)),
-        ("mine+directory", (None, DriveKind.DIRECTORY)),
-        ("mine", (None,)),
-        ("directory:/srv/a+b", (DriveKind.DIRECTORY,)),
-    ],
-)
-def test_a_label_names_one_or_two_drives(label: str, kinds: tuple[DriveKind | None, ...]) -> None:
-    assert kinds_in(label) == kinds
 
 
 def levels(**each: str) -> dict[str, Level]:

@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import cast
 
 from pgassay import __version__, outgoing, plugins
-from pgassay.cli.parser import Command, Parser, unknown_command
+from pgassay.cli.parser import Command, Parser
 from pgassay.cli.printing import FAULT, INTERRUPTED, SUCCESS, print_error, silence_broken
-from pgassay.errors import PgassayError
+from pgassay.errors import PgassayError, UsageError, did_you_mean
 from pgassay.lab.interruption import Interruption
 from pgassay.plugins import Plugin
 
@@ -98,9 +98,10 @@ def find_command(name: str) -> tuple[Command, str]:
         return cast("Command", import_module(f"pgassay.cli.{name}")), COMMANDS[name]
     others = {plugin.name: plugin for plugin in plugins.installed(plugins.Group.COMMANDS)}
     if name not in others:
-        raise unknown_command(name, (*COMMANDS, *others))
+        hint = did_you_mean(name, (*COMMANDS, *others), 'try "pgassay --help" for the commands')
+        raise UsageError(f'unknown command "{name}"', hint)
     plugin = others[name]
-    return plugin.load(Command), _of_package(plugin)  # type: ignore[type-abstract]
+    return plugin.load(Command), f"from package {plugin.package} {plugin.version}"  # type: ignore[type-abstract]
 
 
 def console() -> None:
@@ -117,7 +118,11 @@ def _help_text(others: Sequence[Plugin]) -> str:
     if others:
         lines += "\nCommands of other packages:\n"
     for plugin in others:
-        said = plugin.name_taken().message if plugin.name in COMMANDS else _of_package(plugin)
+        said = (
+            plugin.name_taken().message
+            if plugin.name in COMMANDS
+            else f"from package {plugin.package} {plugin.version}"
+        )
         lines += f"  {plugin.name:<{width}}  {said}\n"
     return (
         "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"
@@ -127,7 +132,3 @@ def _help_text(others: Sequence[Plugin]) -> str:
         "  -?, --help     show this help, then exit\n\n"
         "pgassay COMMAND --help shows a command's options. Start with: pgassay run fillfactor --quick\n"
     )
-
-
-def _of_package(plugin: Plugin) -> str:
-    return f"from package {plugin.package} {plugin.version}"

@@ -96,7 +96,7 @@ def show_result(path: Path, arguments: argparse.Namespace) -> "Findings":
 
 def remember(findings: "Findings") -> None:
     """Keep what a finished disk study found, unless it chose other drives than the data directory's."""
-    from pgassay.lab.machine import disk_file
+    from pgassay.lab.machine import user_file
     from pgassay.record import known
     from pgassay.record.calibrations import Setting
     from pgassay.record.disk import RealDisk
@@ -117,27 +117,11 @@ def remember(findings: "Findings") -> None:
         at={resource.value: where for resource, (_, where) in found.items()},
         remarks=tuple(findings.remarks),
     )
-    known.remember_disk(RealDisk(), disk_file(), new)
+    known.remember_disk(RealDisk(), user_file().with_name(known.DISK_FILE), new)
 
 
 NOT_HELD = 1
 """Exit status where a threshold fails, or is not shown to hold."""
-
-
-def add_weigh_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--weigh",
-        action="append",
-        default=[],
-        metavar="THRESHOLD",
-        help='what counts: "latency_p99_ms < 5 ms", or a change against the baseline: "space < +30 %%"',
-    )
-
-
-def add_check_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--check", action="store_true", help="exit 1 unless every threshold is shown to hold ([decide], --weigh)"
-    )
 
 
 def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":

@@ -28,12 +28,6 @@ _SETTINGS = ("_command", "_library", "_libraries", "_library_path", "jit_provide
 """Ends of the names of settings that have a server run a program or load a library."""
 
 
-def add_trust_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--trust", action="store_true", help="run what another account or a capsule says, without being asked"
-    )
-
-
 def require(origin: Path, executed: Iterable[str], arguments: argparse.Namespace, *, packed: bool = False) -> None:
     """Return where `origin` is ours, or the user trusts it: by --trust, or asked at a terminal; else `UsageError`.
 

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", "--dry-run", action="store_true", help="say what would be tried; create and run nothing")
     parser.set_defaults(discard_snapshots=False, snapshots_in=None)
     add_build_options(parser)
-    _trust.add_trust_option(parser)
+    add_options(parser, "--trust")
     add_form_options(parser)
 
 

@@ -90,16 +90,13 @@ def _snapshots(arguments: argparse.Namespace) -> int:
 
 
 def _line(kept: "StoredSnapshot") -> str:
-    return f"{_used(kept):%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
+    used = datetime.fromtimestamp(kept.used_s, UTC)
+    return f"{used:%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
 
 
 def _snapshot_row(kept: "StoredSnapshot") -> dict[str, Any]:
-    used = f"{_used(kept):%Y-%m-%dT%H:%M:%SZ}"
+    used = datetime.fromtimestamp(kept.used_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"what": kept.what, "bytes": kept.size_bytes, "last_used_utc": used, "path": str(kept.path)}
-
-
-def _used(kept: "StoredSnapshot") -> datetime:
-    return datetime.fromtimestamp(kept.used_s, UTC)
 
 
 BLOCKS = 5

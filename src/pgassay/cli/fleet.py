@@ -35,13 +35,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     certs.add_argument("--days", type=whole(1), default=DAYS, metavar="N", help=f"valid so long (default: {DAYS})")
     worker = actions.add_parser("worker", help="lend this machine to a fleet that runs a study's blocks")
     worker.add_argument("address", metavar="ADDRESS", help="the fleet's scheduler: tls://HOST:PORT")
-    _add_certificates_option(worker)
+    add_options(worker, "--certs")
     worker.add_argument("--name", metavar="NAME", help="what the record calls this host (default: host- and a hash)")
     add_options(worker, "--data-dir", "--pg-bindir")
-
-
-def _add_certificates_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument("--certs", type=Path, metavar="DIR", help="certificates, as pgassay fleet certs makes them")
 
 
 def add_fleet_options(parser: argparse._ActionsContainer) -> None:
@@ -49,7 +45,7 @@ def add_fleet_options(parser: argparse._ActionsContainer) -> None:
     add = parser.add_argument
     add("--on", metavar="ADDRESS", help="run blocks on the workers of this scheduler: tls://HOST:PORT")
     add("--hosts", type=whole(1), default=1, metavar="N", help="with --on: wait for so many workers")
-    _add_certificates_option(parser)
+    add_options(parser, "--certs")
     add("--spare", type=whole(0), default=0, metavar="N", help="with --on: so many more, for blocks lost or late")
     add("--mixed-hosts", action="store_true", help="with --on: allow hosts of several kinds")
     add("--shared-machine", action="store_true", help="with --on: allow workers on one machine, to try a fleet out")

@@ -67,6 +67,11 @@ def timed(text: str) -> str:
 _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--allow-busy": {"action": "store_true", "help": "run although other programs are busy"},
     "--allow-volatile": {"action": "store_true", "help": "allow clusters on tmpfs or overlay"},
+    "--certs": {"type": Path, "metavar": "DIR", "help": "certificates, as pgassay fleet certs makes them"},
+    "--check": {
+        "action": "store_true",
+        "help": "exit 1 unless every threshold is shown to hold ([decide], --weigh)",
+    },
     "--data-dir": {"type": Path, "metavar": "DIR", "help": "where the clusters live"},
     "--count": {
         "action": "store_true",
@@ -80,6 +85,7 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "help": "count them along with timing it, in trials of their own, on top of --budget",
     },
     "--json": {"action": "store_true", "help": "as JSON"},
+    "--live": {"action": "store_true", "help": "show the run in a browser on this machine while it goes on"},
     "--pg-bindir": {"type": Path, "metavar": "DIR", "help": "the PostgreSQL to use (default: the first found)"},
     "--seed": {"type": whole(0), "metavar": "N", "help": "seed of the order and the load (default: random)"},
     "--set": {"action": "append", "default": [], "metavar": "NAME=VALUE", "help": "hold a factor at this level"},
@@ -88,6 +94,13 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
         "choices": [each.value for each in _GRAVER],
         "metavar": "SEVERITY",
         "help": "exit 1 from this severity on: note, warning or error",
+    },
+    "--trust": {"action": "store_true", "help": "run what another account or a capsule says, without being asked"},
+    "--weigh": {
+        "action": "append",
+        "default": [],
+        "metavar": "THRESHOLD",
+        "help": 'what counts: "latency_p99_ms < 5 ms", or a change against the baseline: "space < +30 %%"',
     },
 }
 """Options that mean the same in several commands."""
@@ -169,12 +182,6 @@ def strict_status(arguments: argparse.Namespace, findings: Iterable[Finding]) ->
         return SUCCESS
     grave = _GRAVER[_GRAVER.index(Severity(least)) :]
     return FOUND if any(each.severity in grave for each in findings) else SUCCESS
-
-
-def unknown_command(name: str, commands: Iterable[str]) -> UsageError:
-    return UsageError(
-        f'unknown command "{name}"', did_you_mean(name, commands, 'try "pgassay --help" for the commands')
-    )
 
 
 def excluded(one: str, other: str) -> UsageError:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
     from pgassay.postgres.builds.builder import Progress as BuildProgress
-    from pgassay.postgres.builds.builder import Tell
 
 
 _EVERY_S = 30.0
@@ -202,14 +201,6 @@ def _said(effect: Effect) -> str:
     return f"{effect.place.name}: {effect.response} {formatting.effect(effect, response)}"
 
 
-def teller(*, quiet: bool = False) -> "Tell":
-    from pgassay.postgres.builds.builder import tell_nobody
-
-    if quiet:
-        return tell_nobody
-    return _BuildLines()
-
-
 def build_line(progress: "BuildProgress") -> str:
     left = progress.left_s
     ending = f", about {left:.0f} s left" if left is not None else ""
@@ -219,7 +210,7 @@ def build_line(progress: "BuildProgress") -> str:
     )
 
 
-class _BuildLines:
+class BuildLines:
     def __init__(self) -> None:
         self._name = ""
         self._printed_s = 0.0

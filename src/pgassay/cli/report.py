@@ -8,13 +8,12 @@ from pathlib import Path
 
 from pgassay.cli._runs import (
     REPORT,
-    add_check_option,
-    add_weigh_option,
     open_run,
     require,
     status,
     weighed,
 )
+from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
@@ -30,8 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a disk study of this drive (default: the one that the run has kept)",
     )
     add("--no-figures", action="store_true", help="the page alone, without PNG and SVG files")
-    add_weigh_option(parser)
-    add_check_option(parser)
+    add_options(parser, "--weigh", "--check")
 
 
 def run(arguments: argparse.Namespace) -> int:

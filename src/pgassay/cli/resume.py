@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _trust, fleet
-from pgassay.cli._runs import add_check_option, add_form_options, require
-from pgassay.cli.parser import excluded
+from pgassay.cli._runs import add_form_options, require
+from pgassay.cli.parser import add_options, excluded
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.printing import warn
 from pgassay.cli.run import add_owned_option, bench_options, conduct, finish, silent
-from pgassay.cli.serve import add_live_option, live_pages, require_live
+from pgassay.cli.serve import live_pages, require_live
 from pgassay.outgoing import visible
 from pgassay.record.calibrations import STUDY
 
@@ -40,10 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--allow-busy", action="store_true", help="of older records: the run began so")
     add("--allow-volatile", action="store_true", help="the same")
     add_build_options(parser)
-    add_live_option(parser)
-    _trust.add_trust_option(parser)
+    add_options(parser, "--live", "--trust")
     add_form_options(parser)
-    add_check_option(parser)
+    add_options(parser, "--check")
     fleet.add_fleet_options(parser)
     fleet.add_client_options(parser, named=False)
 

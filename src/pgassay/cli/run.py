@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import _trust, fleet
-from pgassay.cli._runs import NOT_HELD, add_check_option, add_form_options, add_weigh_option, require, show_result
+from pgassay.cli._runs import NOT_HELD, add_form_options, require, show_result
 from pgassay.cli._runs import status as of_thresholds
 from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
-from pgassay.cli.serve import add_live_option, live_pages, require_live
+from pgassay.cli.serve import live_pages, require_live
 from pgassay.errors import UsageError
 
 if TYPE_CHECKING:
@@ -71,8 +71,7 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="cut power until a cut did damage, or until damage is rarer than this with 95 %% certainty: 0.1%%",
     )
-    add_weigh_option(verdicts)
-    add_check_option(verdicts)
+    add_options(verdicts, "--weigh", "--check")
     order = parser.add_argument_group("order of trials")
     add_options(order, "--seed")
     order.add_argument(
@@ -99,7 +98,7 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
     add_options(parser, "--data-dir")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
-    add_live_option(parser)
+    add_options(parser, "--live")
     add_form_options(parser.add_argument_group("what is printed"))
     machine = parser.add_argument_group("server and machine")
     add_options(machine, "--pg-bindir")
@@ -144,8 +143,7 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
             help="print a Kubernetes Job that does the same near the server of --server, and run nothing",
         )
     add_owned_option(machine)
-    _trust.add_trust_option(machine)
-    add_options(machine, "--allow-busy", "--allow-volatile")
+    add_options(machine, "--trust", "--allow-busy", "--allow-volatile")
     machine.add_argument(
         "--without-host-factors", action="store_true", help="leave out host.* factors that this machine cannot have"
     )
@@ -253,10 +251,9 @@ def run_document(
             warn(host_factors_left_out(written.left_out))
         if arguments.dry_run or not silent(arguments):
             planned = plan(prepared, written.seed)
+            print_plan(planned, as_json=arguments.json, stream=sys.stdout if arguments.dry_run else sys.stderr)
             if arguments.dry_run:
-                print_plan(planned, as_json=arguments.json)
                 return FOUND if planned.missing else SUCCESS
-            print_plan(planned, as_json=False, stream=sys.stderr)
         if written.study.design.reboots:
             warn("its authors rebooted after each block, and this run does not")
         with ExitStack() as stack:
@@ -288,11 +285,9 @@ def conduct(
 ) -> int:
     """Conduct to the end, with progress on a terminal; the exit status."""
     from pgassay.cli.progress import watcher_for
-    from pgassay.lab.decisions import ruled_so_far
     from pgassay.lab.run import conduct as to_the_end
 
-    study = ruled_so_far(resolved.study, run.header, run.journal.entries)
-    with watcher_for(study, sys.stderr, quiet=quiet) as watcher:
+    with watcher_for(resolved.study, sys.stderr, quiet=quiet) as watcher:
         try:
             if hosts is None:
                 to_the_end(resolved, run, watcher)

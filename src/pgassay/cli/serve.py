@@ -77,12 +77,6 @@ _END_S = 45.0
 _PIECE_BYTES = 4096
 
 
-def add_live_option(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--live", action="store_true", help="show the run in a browser on this machine while it goes on"
-    )
-
-
 def require_live(arguments: argparse.Namespace) -> None:
     """Refuse before anything is run: raises `PgassayError` where `--live` is asked for and cannot be."""
     if arguments.live:
@@ -135,9 +129,10 @@ def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
     """
     assert served.stdout is not None
     output, text, until_s = served.stdout.fileno(), b"", time.monotonic() + READY_S
+    why: str | None = None
     news = select.poll()
     news.register(output, select.POLLIN)
-    while b"}" not in text:
+    while why is None and b"}" not in text:
         if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
             raise PgassayError(f"the live page's server printed no address within {READY_S:g} s", _WITHOUT_PAGE)
         piece = os.read(output, _PIECE_BYTES)
@@ -145,13 +140,11 @@ def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
             errors.seek(0)
             lines = errors.read().decode(errors="replace").splitlines()
             said = (line.removeprefix(ERROR) for line in lines if line.startswith(ERROR))
-            raise _could_not_begin(next(said, lines[-1] if lines else ""))
+            why = next(said, lines[-1] if lines else "")
         text += piece
-    try:
-        return str(json.loads(text)["url"])
-    except (ValueError, KeyError, TypeError):
-        raise _could_not_begin(text.decode(errors="replace").strip()) from None
-
-
-def _could_not_begin(why: str) -> PgassayError:
-    return PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)
+    if why is None:
+        try:
+            return str(json.loads(text)["url"])
+        except (ValueError, KeyError, TypeError):
+            why = text.decode(errors="replace").strip()
+    raise PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING
 
 from pgassay import outgoing
 from pgassay.cli._runs import (
-    add_check_option,
     add_form_options,
-    add_weigh_option,
     last_run,
     open_run,
     require,
@@ -22,7 +20,7 @@ from pgassay.cli._runs import (
     status,
     weighed,
 )
-from pgassay.cli.parser import excluded
+from pgassay.cli.parser import add_options, excluded
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
 
@@ -40,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a run directory (default: the last of runs); several are compared with the first",
     )
     add_form_options(parser, csv=True)
-    add_weigh_option(parser)
-    add_check_option(parser)
+    add_options(parser, "--weigh", "--check")
     add("--functions", action="store_true", help="only the functions that make the difference, where --count counted")
     add("--by-host", action="store_true", help="compare the hosts of one run of a fleet")
 

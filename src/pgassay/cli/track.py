@@ -57,12 +57,6 @@ def add_commit_options(parser: argparse.ArgumentParser) -> None:
     add_bench_options(parser)
 
 
-def require_own_options(command: str, arguments: argparse.Namespace) -> None:
-    """Raise `UsageError` for an option of `run` that runs of commits cannot have."""
-    if arguments.live:
-        raise excluded(command, "--live")
-
-
 def subject_of(arguments: argparse.Namespace) -> "Subject":
     """What the commits of the named repository are commits of; takes `build.source` out of what is held.
 
@@ -134,7 +128,8 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
 
-    require_own_options("track", arguments)
+    if arguments.live:
+        raise excluded("track", "--live")
     subject, disk, tell = subject_of(arguments), RealDisk(), teller(arguments)
     branch = commits.Branch(Path(subject.repository), arguments.branch or "HEAD", LocalRunner(choose()))
     reference = branch.commit(arguments.reference)

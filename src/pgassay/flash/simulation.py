@@ -466,14 +466,13 @@ class _State:
         amplification = window["nand_bytes_written"] / host
         self.windows.append(Window(phase, self.drive_writes, amplification, self.drive.free_blocks, window))
 
-    def amplifications(self, first: int) -> NDArray[np.float64]:
-        """Write amplification of each window from the given one on."""
-        return np.array([one.write_amplification for one in self.windows[first:]])
-
-    def wave(self, windows: NDArray[np.float64]) -> float:
-        """Windows that a turn of the flash takes at the mean of these; infinite where nothing is programmed."""
-        programmed = float(windows.mean()) * self.windows[-1].counters["host_bytes_written"] if len(windows) else 0.0
-        return self.drive.usable_bytes / programmed if programmed else math.inf
+    def amplifications(self, first: int) -> tuple[NDArray[np.float64], float]:
+        """Write amplification of each window from the given one on, and the windows that a turn of the flash takes at
+        their mean; infinite where nothing is programmed.
+        """
+        found = np.array([one.write_amplification for one in self.windows[first:]])
+        programmed = float(found.mean()) * self.windows[-1].counters["host_bytes_written"] if len(found) else 0.0
+        return found, self.drive.usable_bytes / programmed if programmed else math.inf
 
 
 def difference(now: FlashCounters, before: FlashCounters) -> dict[str, int]:
@@ -560,8 +559,8 @@ def _measure(state: _State, run: Run) -> Estimate | None:
                 return None
             last = written > run.limit - run.window / 2
             if last or len(state.windows) - first >= due:
-                windows = state.amplifications(first)
-                known = estimate(windows, state.wave(windows))
+                windows, wave = state.amplifications(first)
+                known = estimate(windows, wave)
                 due = math.ceil(_NEXT_LOOK * len(windows))
             if last or (known is not None and known.reaches(run.accuracy)):
                 return known
@@ -591,9 +590,9 @@ def _age(state: _State, description: Description, parts: Sequence[Mapping[str, A
         state.write("ageing", run.window)
         if len(state.windows) - first < due:
             continue
-        windows = state.amplifications(first)
+        windows, wave = state.amplifications(first)
         drive_writes = state.windows[-1].counters["host_bytes_written"] / (state.drive.logical_blocks * _BLOCK_BYTES)
-        if _core.flash_is_steady(windows, state.wave(windows), stretch / drive_writes, run.tolerance):
+        if _core.flash_is_steady(windows, wave, stretch / drive_writes, run.tolerance):
             return True
         due = math.ceil(_NEXT_LOOK * len(windows))
     return False

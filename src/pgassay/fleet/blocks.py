@@ -255,12 +255,6 @@ def names_its_postgres(names: Iterable[str]) -> bool:
     return any(name.partition(".")[0] in ("build", "postgres") for name in names)
 
 
-def nobody_left(failed: Mapping[str, str], seconds: float) -> FleetError:
-    """Blocks that nobody can bring home: every host has been missing, or was left out before."""
-    out = "".join(f"; {host} was left out: {reason}" for host, reason in failed.items())
-    return FleetError(f"no host was heard for {seconds:.0f} s{out}", "start the workers again, and resume the run")
-
-
 @dataclass
 class HostedBlock:
     """Runs one block; raw outputs go below `place`, an empty directory of the environment's disk."""

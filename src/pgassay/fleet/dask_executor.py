@@ -23,7 +23,7 @@ from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
 from pgassay.fleet import FleetError, worker
-from pgassay.fleet.blocks import BlockOrder, Tell, nobody_left
+from pgassay.fleet.blocks import BlockOrder, Tell
 from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.trial_state import HostState
@@ -270,7 +270,10 @@ class DaskExecutor:
             with suppress(OSError):  # the scheduler does not answer: if it is gone, the blocks say so
                 self._look(tell)
             if not self.within_reach():  # they wait for a host at the scheduler, for as long as it is there
-                raise nobody_left(self._out, GONE_S)
+                out = "".join(f"; {host} was left out: {reason}" for host, reason in self._out.items())
+                raise FleetError(
+                    f"no host was heard for {GONE_S:.0f} s{out}", "start the workers again, and resume the run"
+                )
 
     def _look(self, tell: Tell) -> None:
         """Tell what each host does, and begin what is late on a free one; raises `FleetError` where all hang."""

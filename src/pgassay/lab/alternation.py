@@ -252,11 +252,6 @@ class LiveTrial:
             for step in (lambda: self._sum_up(discarded, disturbed), self.trial.maintain, self.trial.check):
                 self._try(step)
 
-    def lose_client(self, why: str) -> None:
-        """The host of the load has gone: nothing of this trial is the treatment's doing."""
-        self.trial.state.client_lost = why
-        self.over = True
-
     def end(self) -> None:
         """Give everything back; calling it twice is harmless."""
         with ExitStack() as stack:
@@ -499,8 +494,8 @@ class AlternatingBlock:
                 for trial in self._trials:
                     trial.conclude(self._discarded, disturbed)
             except ClientLostError as error:
-                for trial in self._trials:
-                    trial.lose_client(error.message)
+                for trial in self._trials:  # nothing of them is the treatment's doing
+                    trial.trial.state.client_lost, trial.over = error.message, True
         return [(each.trial.record(), each.trial.state.samples) for each in self._trials]
 
     @property

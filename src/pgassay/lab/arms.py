@@ -98,18 +98,15 @@ class ResolvedArm:
 
     @cached_property
     def load(self) -> Load:
-        return self.environment.load(self._offered, self.installation)
+        return self.environment.load(slowed(self.setup.load, self.setup.drive.dilation), self.installation)
 
     @cached_property
     def warm_up(self) -> Load | None:
         """The same load for its warm-up, or for the shorter window of a count; None where neither is asked for."""
         if self.setup.load.warmup_s <= 0 and not self.setup.load.count:
             return None
-        return self.environment.load(self._offered.warm_up(), self.installation)
-
-    @property
-    def _offered(self) -> LoadOptions:
-        return slowed(self.setup.load, self.setup.drive.dilation)
+        offered = slowed(self.setup.load, self.setup.drive.dilation)
+        return self.environment.load(offered.warm_up(), self.installation)
 
     @cached_property
     def settings(self) -> Mapping[str, str]:
@@ -166,7 +163,7 @@ class ResolvedArm:
         load, asked = self.setup.load, self.settings.get("max_wal_size", "")
         if load.reads_only or not load.connections:
             return WAL_BYTES
-        admitted = _admitted_bytes(_wal_bytes(f"{asked}MB" if asked.isdecimal() else asked))
+        admitted = _admitted_bytes(f"{asked}MB" if asked.isdecimal() else asked)
         if load.timed_s is not None:
             admitted = min(admitted, WAL_WRITTEN_BYTES_PER_S_MAX * (load.timed_s + load.warmup_s))
         return max(WAL_BYTES, admitted)
@@ -243,13 +240,6 @@ class ResolvedStudy:
     def of(self, arm: Arm) -> ResolvedArm:
         return self._by_name[arm.name]
 
-    def first_with(self, snapshot_key: str) -> ResolvedArm:
-        """The study's first arm that starts from this snapshot; `LookupError` if none does."""
-        found = next((each for each in self.arms if each.snapshot_key == snapshot_key), None)
-        if found is None:
-            raise LookupError(snapshot_key)
-        return found
-
     def needs(self, drives: DriveOptions) -> Needs:
         """What the study will put on these drives: the largest data of *any* arm, and the snapshots of those that share
         them.
@@ -270,9 +260,8 @@ class ResolvedStudy:
 
 def wal_least_bytes(settings: Iterable[Mapping[str, str]]) -> int:
     """What WAL grows to at most on a drive that is sized closely, by the settings of all arms' servers."""
-    sizes = [_wal_bytes(each.get("max_wal_size")) for each in settings]
-    wal_bytes = max(parse_memory(PREPARING["max_wal_size"]), *sizes)
-    return min(WAL_BYTES, _admitted_bytes(wal_bytes))
+    typed = [PREPARING["max_wal_size"], *(each.get("max_wal_size") for each in settings)]
+    return min(WAL_BYTES, max(map(_admitted_bytes, typed)))
 
 
 def bind(study: Study, arm: Arm, catalogue: FactorCatalogue) -> tuple[Bound, ...]:
@@ -328,16 +317,13 @@ def page_overhead(block_bytes: int) -> float:
     return max(1.0, (1 + _HEADER_BYTES / block_bytes) / (1 + _HEADER_BYTES / STOCK_BYTES))
 
 
-def _admitted_bytes(max_wal_bytes: int) -> int:
-    return int(max_wal_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES
-
-
-def _wal_bytes(setting: str | None) -> int:
-    """Bytes of max_wal_size; ample where it is left to the server or has no unit."""
+def _admitted_bytes(max_wal_size: str | None) -> int:
+    """What WAL grows to at most by this setting; ample where it is left to the server or has no unit."""
     try:
-        return parse_memory(setting) if setting else WAL_BYTES
+        most_bytes = parse_memory(max_wal_size) if max_wal_size else WAL_BYTES
     except UsageError:
-        return WAL_BYTES
+        most_bytes = WAL_BYTES
+    return int(most_bytes * _WAL_SLACK) + _WAL_SPARE_BYTES
 
 
 def slowed(options: LoadOptions, dilation: int) -> LoadOptions:

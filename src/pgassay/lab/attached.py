@@ -94,13 +94,23 @@ class UserServer:
     """Of the trial that runs."""
 
     def __post_init__(self) -> None:
-        self.databases = Databases(self.attached.changes, self._mount())
+        facts = self.attached.facts
+        if facts.here and facts.data_directory is not None and facts.data_directory.exists():
+            mount = mount_of(facts.data_directory)
+        else:
+            place = facts.data_directory or Path(UNKNOWN)
+            mount = Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
+        self.databases = Databases(self.attached.changes, mount)
 
     def environment(
         self, own: Environment, pins: Callable[[str], bool], require_alike: Callable[[str, Server], None]
     ) -> Environment:
         """The bench's `own`, on this server; what `pins` allows is allowed on every server that is compared."""
-        sql = self.attached.sql
+        sql, in_one_piece = self.attached.sql, ""
+        if self.name and self.companions != NOBODY:
+            in_one_piece = "companions are observed once a second, over a window that is not cut into turns"
+        elif self.name and not self.attached.by_socket_alone():
+            in_one_piece = f"{called(self.name)} is not reached by a Unix socket without a password"
         return replace(
             own,
             installation=self.installation,
@@ -115,7 +125,7 @@ class UserServer:
                 preparing={},
                 checkpoints=self.checkpoints,
                 database_bytes=lambda name: int(sql.query("SELECT pg_database_size(%s)", [name])[0][0]),
-                in_one_piece=self._in_one_piece() if self.name else "",
+                in_one_piece=in_one_piece,
                 pairs=owner_of(self.attached.facts.postmaster_pid) == self.uid,
                 restart=self.options.restart.text if self.options.restart else "",
                 visitors=self._visitors(),
@@ -256,20 +266,6 @@ class UserServer:
             "superuser": found.facts.superuser,
             "here": found.facts.here,
         }
-
-    def _mount(self) -> Mount:
-        facts = self.attached.facts
-        if facts.here and facts.data_directory is not None and facts.data_directory.exists():
-            return mount_of(facts.data_directory)
-        place = facts.data_directory or Path(UNKNOWN)
-        return Mount(place, Path("/"), UNKNOWN, UNKNOWN, "", 0, _NO_ROOM_KNOWN, reflink=False)
-
-    def _in_one_piece(self) -> str:
-        if self.companions != NOBODY:
-            return "companions are observed once a second, over a window that is not cut into turns"
-        if self.attached.by_socket_alone():
-            return ""
-        return f"{called(self.name)} is not reached by a Unix socket without a password"
 
     def pins(self) -> Callable[[str], bool]:
         sql, facts = self.attached.sql, self.attached.facts

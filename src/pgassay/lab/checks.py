@@ -74,9 +74,11 @@ def of_error(error: BenchError | OSError, settings: Mapping[str, str]) -> dict[s
     record raises `RecordError`, so an `OSError` is of the place where servers live.
     """
     if isinstance(error, OSError):
+        where = f'"{error.filename}": ' if error.filename else ""
+        detail = f"{where}{(error.strerror or str(error)).lower()}"
         if error.errno not in _FULL:
-            raise _operating_system(error) from error
-        return {NO_SPACE: _operating_system(error).message}
+            raise BenchError(detail) from error
+        return {NO_SPACE: detail}
     if isinstance(error, SpaceError):
         return {NO_SPACE: error.message}
     if isinstance(error, HostError):
@@ -156,11 +158,6 @@ def _refused(drive: Clones, place: Path) -> dict[str, float]:
         for name, value in read().items()
         if name in names
     }
-
-
-def _operating_system(error: OSError) -> BenchError:
-    where = f'"{error.filename}": ' if error.filename else ""
-    return BenchError(f"{where}{(error.strerror or str(error)).lower()}")
 
 
 STEAL_SHARE_MAX = 0.25

@@ -87,11 +87,14 @@ class QuestionFile(Generic[Asked]):
             return None
         try:
             found = msgspec.json.decode(disk.read(folder / self.file), type=self.type)
+            if found.format == FORMAT and self.whole(found):
+                return found
+            why = f"its format is {found.format}, {FORMAT} is known"
         except (OSError, msgspec.MsgspecError) as error:
-            raise self._unusable(folder, str(error).partition("\n")[0]) from None
-        if found.format != FORMAT or not self.whole(found):
-            raise self._unusable(folder, f"its format is {found.format}, {FORMAT} is known")
-        return found
+            why = str(error).partition("\n")[0]
+        raise UsageError(
+            f'"{folder}" is no {self.kind} that can be gone on with: {why}', "name another directory with --out"
+        )
 
     def require_same(self, disk: Disk, folder: Path, asked: Asked) -> None:
         """Raise `UsageError` where the directory is another question's."""
@@ -115,11 +118,6 @@ class QuestionFile(Generic[Asked]):
             yield before
         finally:
             lock.release()
-
-    def _unusable(self, folder: Path, why: str) -> UsageError:
-        return UsageError(
-            f'"{folder}" is no {self.kind} that can be gone on with: {why}', "name another directory with --out"
-        )
 
 
 WRAPPER = "pgassay-init.sql"
@@ -292,10 +290,6 @@ def percent(*ratios: float) -> str:
     digits = 1 if abs(ratios[0] - 1.0) >= _SMALL else 2
     shown = [f"{100.0 * (each - 1.0):+.{digits}f}" for each in ratios]
     return f"{shown[0]} %" if len(shown) == 1 else f"{shown[0]} % [{', '.join(shown[1:])}]"
-
-
-def commit_skipped(name: str, why: str) -> str:
-    return f"skipped: {name}: {why}"
 
 
 NO_VALID_BLOCK = "no block in which both commits have a valid value"
@@ -619,7 +613,7 @@ class Bisection:
                 ) from None
             keep_file(self.disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
-            self.tell(commit_skipped(commit.name, str(error)))
+            self.tell(f"skipped: {commit.name}: {error}")
             return
         self._pairs += [(asked, pair) for pair in usable]
 
@@ -859,7 +853,7 @@ class Track:
             point = self._point(commit, parent, pairs, path)
         except UnmeasuredError as error:
             keep_file(self.disk, _with_ending(path, SKIPPED), f"{error}\n".encode())
-            self.tell(commit_skipped(commit.name, str(error)))
+            self.tell(f"skipped: {commit.name}: {error}")
             return
         data = msgspec.json.encode(point)
         whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())
@@ -902,19 +896,17 @@ def _decoded(data: bytes, path: Path) -> Point:
     try:
         whole = msgspec.json.decode(data, type=_File)
         if whole.format != FORMAT:
-            raise _damaged_point(path, f"its format is {whole.format}, {FORMAT} is known")
-        if hashlib.sha256(whole.point).hexdigest() != whole.sha256:
-            raise _damaged_point(path, "its checksum is another")
-        found = msgspec.json.decode(whole.point, type=Point)
+            detail = f"its format is {whole.format}, {FORMAT} is known"
+        elif hashlib.sha256(whole.point).hexdigest() != whole.sha256:
+            detail = "its checksum is another"
+        else:
+            found = msgspec.json.decode(whole.point, type=Point)
+            if found.contrasts.get(found.primary.name):
+                return found
+            detail = f"it has no {found.primary.name}"
     except msgspec.MsgspecError as error:
-        raise _damaged_point(path, str(error).partition("\n")[0]) from None
-    if not found.contrasts.get(found.primary.name):
-        raise _damaged_point(path, f"it has no {found.primary.name}")
-    return found
-
-
-def _damaged_point(path: Path, detail: str) -> UsageError:
-    return UsageError(
+        detail = str(error).partition("\n")[0]
+    raise UsageError(
         f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
     )
 

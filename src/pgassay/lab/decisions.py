@@ -189,7 +189,7 @@ def extension_of(
     """
     history, fixed = history_of(study, trials, entries), horizon_in(entries)
     horizon = Horizon(*fixed) if fixed else fixed_before(study) if header.rule < FROM_RULE else None
-    now = ruled_so_far(study, header, entries)
+    now = ruled(study, header.rule, fixed and Horizon(*fixed), extension_in(entries))
     least, most = blocks or (now.design.blocks_min, now.design.blocks_max)
     last = None if horizon is None else reach(header.rule, horizon)
     if blocks is None and more_s is not None:  # the time ends it, not a number of blocks
@@ -215,12 +215,6 @@ def extension_of(
         if isinstance(decision, Stop):
             raise UsageError(f"the run has nothing to go on with: {decision.reason}")
     return found
-
-
-def ruled_so_far(study: Study, header: RunHeader, entries: Sequence[Entry]) -> Study:
-    """The study with the horizon that these journal lines fixed, if they did, and the end that they extended it to."""
-    extension, fixed = extension_in(entries), horizon_in(entries)
-    return ruled(study, header.rule, fixed and Horizon(*fixed), extension)
 
 
 def extension_in(entries: Sequence[Entry]) -> Extension | None:

@@ -66,7 +66,8 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class RealDrive:
-    """A drive of a study that is not emulated, before a run: `owner` is a source (`DATA`, `WAL`), `device` its name.
+    """A drive of a study that is not emulated, before a run: `owner` is a source (`DATA`, `WAL`), `device` its name,
+    `mount_options` those of its file system.
 
     `counters` are None of an image and of a drive that does not answer.
     """
@@ -74,6 +75,7 @@ class RealDrive:
     owner: str
     asked: OneDrive
     device: str
+    mount_options: Sequence[str]
     counters: DriveCounters | None
 
     @property
@@ -81,20 +83,23 @@ class RealDrive:
         return f"the drive of {'the WAL' if self.owner == WAL else 'the data'} ({self.asked.label} on {self.device})"
 
 
-def real_drives(options: DriveOptions, device: str, directory: Path, smart: CountersOf) -> tuple[RealDrive, ...]:
+def real_drives(options: DriveOptions, mount: Mount, directory: Path, smart: CountersOf) -> tuple[RealDrive, ...]:
     """The drives of a treatment that are not emulated; they are asked, and nothing is written.
 
-    `device` is the data's; `directory` is where drives without a place of their own live.
+    `mount` is the data's; `directory` is where drives without a place of their own live.
     """
     found = []
     for owner, drive in ((DATA, options.data), (WAL, options.wal)):
         if drive is None or drive.kind.emulated:
             continue
-        named = device
-        if owner == WAL:
-            named = str(drive.device or mount_of(drive.path or directory).device)
-        counters = smart(named) if drive.kind.real else None
-        found.append(RealDrive(owner, drive, named, counters))
+        own = mount_of(drive.path or directory) if owner == WAL and drive.device is None else mount
+        device, mounted = own.device, drive.filesystem.mount_options
+        if drive.device is None:
+            mounted = tuple(own.options.split(","))
+        elif owner == WAL:
+            device = str(drive.device)
+        counters = smart(device) if drive.kind.real else None
+        found.append(RealDrive(owner, drive, device, mounted, counters))
     return tuple(found)
 
 
@@ -244,42 +249,28 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     found: dict[str, dict[str, None]] = {}
     for options, arm in first.items():
         mount = arm.drive.mount()
-        drives = real_drives(options, mount.device, bench.data_directory, smart)
-        said = {
-            DRIVES: [not_told(drives, wanted)],
-            CONTENTS: contents(drives, wanted, mount, bench.data_directory, keeps),
-        }
+        drives = real_drives(options, mount, bench.data_directory, smart)
+        said = {DRIVES: [not_told(drives, wanted)], CONTENTS: contents(drives, wanted, keeps)}
         for code, texts in said.items():
             found.setdefault(code, {}).update(dict.fromkeys(filter(None, texts)))
     return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)
 
 
-def contents(
-    drives: Sequence[RealDrive],
-    wanted: Sequence[str],
-    mount: Mount,
-    directory: Path,
-    keeps: Callable[[RealDrive], bool],
-) -> list[str]:
+def contents(drives: Sequence[RealDrive], wanted: Sequence[str], keeps: Callable[[RealDrive], bool]) -> list[str]:
     """Of which drives the contents are counted with more than one trial's data: a drive counts all that it holds.
 
-    `mount` is the data's, `directory` where drives without a place of their own live; `keeps` says whether snapshots
-    lie on a drive.
+    `keeps` says whether snapshots lie on a drive.
     """
     of_contents = [name for name in wanted if name in _OF_CONTENTS]
     found = []
     for each in drives if of_contents else ():
         if each.counters is None or "physical_bytes" not in each.counters():
             continue
+        discarding = "a mount with discard"
         if each.asked.device is not None:
             discarding = f"{_OPTION[each.owner]}.mount_options=noatime,discard"
-            options: Sequence[str] = each.asked.filesystem.mount_options
-        else:
-            of_wal = each.owner == WAL
-            own = mount_of(each.asked.path or directory) if of_wal else mount
-            discarding, options = "a mount with discard", own.options.split(",")
         held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if keeps(each) else []
-        if not any(option.partition("=")[0] == "discard" for option in options):
+        if not any(option.partition("=")[0] == "discard" for option in each.mount_options):
             held.append(f"what earlier trials have deleted ({discarding} tells it)")
         if held:
             also = f"for {', '.join(of_contents)} also {' and '.join(held)}"

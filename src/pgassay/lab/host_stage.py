@@ -114,11 +114,18 @@ def require(arm: ResolvedArm) -> None:
     if quantity is None or not quantity[1]:
         return
     wanted, limit = parse_memory(typed), arm.setup.memory_bytes
+    beyond = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
     if limit is not None and wanted >= limit:
-        raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
-    if wanted >= arm.environment.memory_bytes:
-        beyond = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
-        missing.name("memory for shared_buffers", _buffers_beyond(typed, beyond))
+        beyond = f"host.memory = {format_size(limit)}"
+    elif wanted < arm.environment.memory_bytes:
+        return
+    too_many = UsageError(
+        f"server.shared_buffers = {typed} does not fit in {beyond}",
+        "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
+    )
+    if limit is not None and wanted >= limit:
+        raise too_many
+    missing.name("memory for shared_buffers", too_many)
 
 
 def require_rest(arms: Sequence[ResolvedArm]) -> None:
@@ -147,13 +154,6 @@ def require_rest(arms: Sequence[ResolvedArm]) -> None:
         "give the server fewer with host.cores, or leave load.cores out",
     )
     asking[0].environment.missing.name(f"rest for {CORES}", error)
-
-
-def _buffers_beyond(typed: str, limit: str) -> UsageError:
-    return UsageError(
-        f"server.shared_buffers = {typed} does not fit in {limit}",
-        "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
-    )
 
 
 def host_factors_unavailable(reasons: Mapping[str, str]) -> UsageError:

@@ -44,14 +44,11 @@ class Interruption:
         finally:
             self._held -= 1
             if self._asked:
-                self._raise()
+                self.arrive()
 
     def arrive(self, number: int = signal.SIGINT, frame: FrameType | None = None) -> None:
         """Take a signal; raises `KeyboardInterrupt` unless a step is held, and at most once."""
         self._asked = True
-        self._raise()
-
-    def _raise(self) -> None:
         if not self._held and not self._raised:
             self._raised = True
             raise KeyboardInterrupt

@@ -250,8 +250,9 @@ def known_trial_s(nearest: Nearest) -> float | None:
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    kind, data_bytes = _kind_of(resolved), _data_bytes(resolved)
-    return known.read_lengths(resolved.environment.disk, lengths_file()).pace(kind, data_bytes, latest)
+    kind, data_bytes = _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms)
+    lengths = known.read_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE))
+    return lengths.pace(kind, data_bytes, latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
@@ -262,8 +263,8 @@ def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], pre
         found = times_expected(resolved, trials, preparing_s)
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            new = Lengths(now, _kind_of(resolved), _data_bytes(resolved), *found)
-            known.remember_lengths(resolved.environment.disk, lengths_file(), new)
+            new = Lengths(now, _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms), *found)
+            known.remember_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE), new)
 
 
 def _kind_of(resolved: ResolvedStudy) -> Kind:
@@ -282,10 +283,6 @@ def _kind_of(resolved: ResolvedStudy) -> Kind:
     return Kind(place, drives, resolved.study.design.pairing, load)
 
 
-def _data_bytes(resolved: ResolvedStudy) -> int:
-    return max(arm.kept_bytes for arm in resolved.arms)
-
-
 def known_clock(mount: Mount) -> tuple[float | None, str]:
     """The greatest share of impossible latencies that calibrations of this place counted, and when."""
     return calibrations.worst_clock(calibrations.read(RealDisk(), user_file()).calibrations, _place(mount))
@@ -301,17 +298,9 @@ def _place(mount: Mount) -> Setting:
 
 
 def known_disk(mount: Mount) -> dict[str, Any]:
-    found = known.read_disks(RealDisk(), disk_file()).of(_place(mount))
+    found = known.read_disks(RealDisk(), user_file().with_name(known.DISK_FILE)).of(_place(mount))
     return found.facts() if found is not None else {}
 
 
 def user_file() -> Path:
     return calibrations.user_file(os.environ, Path.home())
-
-
-def disk_file() -> Path:
-    return user_file().with_name(known.DISK_FILE)
-
-
-def lengths_file() -> Path:
-    return user_file().with_name(known.LENGTHS_FILE)

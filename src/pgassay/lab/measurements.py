@@ -166,11 +166,6 @@ def space_as_loaded(server: Server) -> dict[str, float | None]:
     return {**read_shares(server, "loaded"), f"{PAGE_SPACE_PREFIX}.database_loaded_bytes": float(size)}
 
 
-def space_as_left(server: Server) -> dict[str, float | None]:
-    server.execute("CHECKPOINT")
-    return read_shares(server, "left")
-
-
 def free_shares(counters: Mapping[str, float | None]) -> dict[str, float | None]:
     return {
         "free_share_loaded": counters.get(f"{PAGE_SPACE_PREFIX}.loaded_share"),

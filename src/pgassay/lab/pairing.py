@@ -16,7 +16,6 @@ from pgassay.lab.arms import ResolvedArm, ResolvedStudy, resolve
 from pgassay.lab.settings import mode_of
 from pgassay.load.options import OPEN_LOOP
 from pgassay.load.responses import IN_SLICES
-from pgassay.study.drives import kinds_in
 from pgassay.study.model import ALTERNATE, AUTO, FREE, PAIRED, SEQUENTIAL, Study
 from pgassay.study.units import format_size
 from pgassay.study.work import UNPINNED
@@ -70,17 +69,12 @@ def resolve_pairing(resolved: ResolvedStudy) -> tuple[ResolvedStudy, tuple[str, 
     pairing = SEQUENTIAL if design.pairing == SEQUENTIAL or reasons else ALTERNATE
     placement = design.placement
     if placement == AUTO and pairing == ALTERNATE:
-        read_only = all(arm.setup.load.reads_only for arm in resolved.arms)
-        placement = PAIRED if read_only and pairs(resolved) else FREE
+        paired = all(arm.setup.load.reads_only and arm.environment.server.pairs for arm in resolved.arms)
+        placement = PAIRED if paired else FREE
     found = replace(design, pairing=pairing, placement=placement)
     if found == design:
         return resolved, reasons
     return resolve(replace(resolved.study, design=found), resolved.environment), reasons
-
-
-def pairs(resolved: ResolvedStudy) -> bool:
-    """May clients share a CPU with their backends, on every server?"""
-    return all(arm.environment.server.pairs for arm in resolved.arms)
 
 
 def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
@@ -96,7 +90,7 @@ def _refusals(resolved: ResolvedStudy) -> Iterator[str]:
         yield from filter(None, (arm.environment.server.in_one_piece for arm in arms))
         if not all(arm.setup.load.reads_only for arm in arms):
             yield WRITES
-        if study.design.placement == PAIRED and not pairs(resolved):
+        if study.design.placement == PAIRED and not all(arm.environment.server.pairs for arm in arms):
             yield NO_PAIRS
     yield from factor_refusals(study, {each.name: each.factor for arm in arms for each in arm.bound})
     asked = set()
@@ -136,6 +130,5 @@ def _of_arm(arm: ResolvedArm) -> Iterator[str]:
     for bound in arm.at(Stage.HOST):
         if not bound.factor.places_only:
             yield f"{bound.name} changes the whole machine, and all servers of a block would see it"
-    first = kinds_in(arm.drive.kind)[0]
-    if first is not None and first.holds_one_cluster:
+    if arm.setup.drive.data.kind.holds_one_cluster:
         yield f"a drive of the kind {arm.drive.kind} holds one cluster at a time"

@@ -166,25 +166,26 @@ class Plan:
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
-    rounds = rounds_of(window_s(loads), study.design.slice_s)
-    nearest, pace = nearest_calibrations(resolved, mount), known_pace(resolved)
-    ways = known_ways(resolved, nearest, rounds, prepared.pairing)
-    own_way = TURNS if study.design.pairing == ALTERNATE else SEQUENTIAL_WAY
+    design, rounds = study.design, rounds_of(window_s(loads), study.design.slice_s)
+    nearest = nearest_calibrations(resolved, mount)
+    ways, calibrated_s = known_ways(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
+    timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
+    trial_s = ahead.trial_s if timed else calibrated_s
+    own_way, pairing = SEQUENTIAL_WAY, prepared.pairing or "one server after the other"
+    if design.pairing == ALTERNATE:
+        servers = max(map(len, cells(study.arms)))
+        own_way, pairing = TURNS, f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
     noise = next((each for each in ways if each.way == own_way), None)
-    timed, ahead = length_known(loads), forecast(resolved, pace)
-    trial_s = ahead.trial_s if timed else known_trial_s(nearest)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
-    pairing = _pairing(study, rounds, prepared.pairing)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
-    affordable = sizes.blocks_affordable or study.design.blocks_max
     return Plan(
         study=study.name,
         title=study.title,
         question=study.question,
         primary=study.primary,
-        settle=tuple(study.design.settle),
-        baseline=study.design.baseline.name,
+        settle=tuple(design.settle),
+        baseline=design.baseline.name,
         seed=seed,
         arms=tuple(arm.name for arm in study.arms),
         pairing=pairing,
@@ -200,8 +201,8 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         free_bytes=mount.free_bytes,
         snapshots=sum(room.snapshots for room in checked.rooms),
         elsewhere=tuple(map(Elsewhere.of, checked.rooms[1:])),
-        blocks_min=study.design.blocks_min,
-        blocks_max=study.design.blocks_max,
+        blocks_min=design.blocks_min,
+        blocks_max=design.blocks_max,
         trial_s=trial_s,
         load_s=ahead.load_s if timed else None,
         layout_s=ahead.layout_s,
@@ -212,20 +213,20 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         paced_by=ahead.paced_by if timed else 0,
         time_min_s=sizes.time_min_s,
         time_max_s=sizes.time_max_s,
-        budget_s=study.design.budget_s,
+        budget_s=design.budget_s,
         noise=None if noise is None else noise.noise,
         noise_source=None if noise is None else noise.source,
-        resolution=study.design.resolution,
-        precision=study.design.precision,
+        resolution=design.resolution,
+        precision=design.precision,
         risk=risk_forecast(study, [each.cuts for each in loads], sizes, first_s),
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(forecast_of(each, affordable, comparisons) for each in ways),
+        forecasts=tuple(forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in ways),
         defaults=describe_defaults(study),
         scale_model=study.model,
-        reboots_min=study.design.blocks_min - 1 if study.design.reboots else 0,  # one after each block but the last
-        reboots_max=study.design.blocks_max - 1 if study.design.reboots else 0,
+        reboots_min=design.blocks_min - 1 if design.reboots else 0,  # one after each block but the last
+        reboots_max=design.blocks_max - 1 if design.reboots else 0,
         differs=study.differs,
         warnings=tuple(sizes.warnings),
         missing=resolved.environment.missing.messages,
@@ -280,11 +281,3 @@ def forecast_of(known: MethodNoise, blocks: int, comparisons: int) -> MethodFore
         for noise in (known.noise, known.low, known.high)
     )
     return MethodForecast(known.way, blocks, width, low, high, known.source)
-
-
-def _pairing(study: Study, rounds: int, no_turns: str) -> str:
-    """How the servers of a block are run, in words, and why not in turns where that was to be chosen."""
-    if study.design.pairing != ALTERNATE:
-        return no_turns or "one server after the other"
-    together = max(len(each) for each in cells(study.arms))
-    return f"{together} servers at once take turns: {rounds} slices of {study.design.slice_s:g} s each"

@@ -386,7 +386,7 @@ class PowerCuts:
         """After `stop`: where the window ended before the last cut, one more is made and checked whole."""
         left = sorted(set(range(self._count)) - set(self._made))
         if left:
-            self._made[left[0]] = self._cut(left[0], self._sockets(0), whole=True)
+            self._made[left[0]] = self._cut(left[0], 0, whole=True)
         self._look()
 
     def judged(self, output: Path) -> tuple[CutRecord, ...]:
@@ -404,10 +404,6 @@ class PowerCuts:
             allowed_ms = _WAL_WRITER_DELAYS * (float(delay) if delay.isdecimal() else parse_time_ms(delay))
         return tuple(judge(each.record, each.state, answered, allowed_ms) for each in made)
 
-    def _sockets(self, worker: int) -> Path:
-        """Two servers that start in one directory at the same moment would take the same port."""
-        return self._arm.environment.socket_directory / f"cut-{worker}"
-
     def _run(self, worker: int) -> None:
         try:
             while True:
@@ -419,7 +415,7 @@ class PowerCuts:
                 if self._ended.wait(max(0.0, due_s - time.monotonic())):
                     return
                 whole = position % WHOLE_EVERY == 0 or position == self._count - 1
-                made = self._cut(position, self._sockets(worker), whole=whole)
+                made = self._cut(position, worker, whole=whole)
                 with self._lock:
                     self._made[position] = made
         except BaseException as failure:
@@ -439,7 +435,7 @@ class PowerCuts:
         finally:
             self._free.release(workers)
 
-    def _cut(self, position: int, sockets: Path, *, whole: bool) -> Cut:
+    def _cut(self, position: int, worker: int, *, whole: bool) -> Cut:
         request = crash_request(self._seed, position)
         clock = self._arm.environment.clock
         nothing_yet = CutRecord(0, 0, 0, request.draw, request.seed, 0, 0, 0, 0, 0.0, 0.0, SOUND)
@@ -447,6 +443,8 @@ class PowerCuts:
         as_set = whole or self._arm.setup.load.recovers_as_set
         with self._at_work(alone=as_set):
             began_ns = clock.monotonic_ns()
+            # Two servers that start in one directory at the same moment would take the same port.
+            sockets = self._arm.environment.socket_directory / f"cut-{worker}"
             self._recovered(made, request, sockets, as_set=as_set, whole=whole)
         taken_ms = {name: seconds * 1e3 for name, seconds in made.laps.timings_s.items()}
         made.record = replace(

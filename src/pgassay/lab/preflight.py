@@ -25,7 +25,7 @@ from pgassay.lab.places import STAND_IN
 from pgassay.lab.settings import require_connections
 from pgassay.probe.registry import every_probe
 from pgassay.study import thresholds
-from pgassay.study.drives import DATA, WAL, kinds_in
+from pgassay.study.drives import DATA, WAL
 from pgassay.study.model import ALTERNATE
 from pgassay.study.responses import METRONOME, Response
 from pgassay.study.units import format_size
@@ -141,8 +141,8 @@ def _of_wal(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> 
     """
     apart: dict[object, list[tuple[ResolvedArm, DriveOutline]]] = {}
     for arm in arms:
-        wal = arm.drive.wal()
-        if wal is not None and _beside(wal):
+        asked, wal = arm.setup.drive.wal, arm.drive.wal()
+        if wal is not None and asked is not None and not asked.kind.holds_one_cluster:
             apart.setdefault(wal.mount().identity, []).append((arm, wal))
     rooms: dict[object, Room] = {}
     for place, found in apart.items():
@@ -188,17 +188,17 @@ def _room(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> Ro
     trial writes over. A drive that is sized for the study has room for as much WAL as its settings admit, 1 GB at most.
     """
     sizes: dict[str, int] = {}
-    missing = 0
+    missing, first = 0, arms[0]
+    beside = not first.setup.drive.data.kind.holds_one_cluster
     for arm in arms:
         key = arm.snapshot_key
         if key in sizes:
             continue
-        sizes[key] = arm.clone_bytes if _beside(arm.drive) else arm.data_bytes
-        if _beside(arm.drive) and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
+        sizes[key] = arm.clone_bytes if beside else arm.data_bytes
+        if beside and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
-    first = arms[0]
     wal_bytes, beyond_bytes = least_bytes, 0
-    if _beside(first.drive):
+    if beside:
         wal_bytes, beyond_bytes = WAL_BYTES, max(arm.wal_room_bytes for arm in arms) - WAL_BYTES
     if all(arm.setup.drive.wal is not None for arm in arms):
         wal_bytes, beyond_bytes = 0, 0  # it lies on a drive of its own
@@ -212,12 +212,6 @@ def _room(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> Ro
     return Room(first.drive.mount(), missing + clones_bytes + beyond_bytes, snapshots, beyond_bytes)
 
 
-def _beside(drive: DriveOutline) -> bool:
-    """Are snapshots kept with the clones? An image or an emulated drive keeps them outside, and holds one cluster."""
-    kind = kinds_in(drive.kind)[0]
-    return drive.kind == DATABASES or (kind is not None and not kind.holds_one_cluster)
-
-
 def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
     """What each file system needs, of which those that are too small are named to the environment's `missing`.
 
@@ -229,7 +223,7 @@ def _require_room(resolved: ResolvedStudy) -> tuple[Room, ...]:
     movable: set[object] = set()
     for arm in resolved.arms:
         drive = arm.drive
-        with_clones = _beside(drive)
+        with_clones = not arm.setup.drive.data.kind.holds_one_cluster
         apart.setdefault(drive.mount().identity if with_clones else id(drive), []).append(arm)
         if with_clones and drive.kind != DATABASES and drive.snapshot_mount() is None:
             movable.add(drive.mount().identity)

@@ -125,7 +125,8 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
             drive.discard(workspace)
         raise
     if ageing is not None:
-        _age_drive(arm.whole.first_with(key), ageing, key)
+        first = next(each for each in arm.whole.arms if each.snapshot_key == key)
+        _age_drive(first, ageing, key)
         prepared = made()
         tell(prepared)
     return prepared

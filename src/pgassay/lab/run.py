@@ -131,15 +131,15 @@ def prepare(resolved: ResolvedStudy, bench: Workbench) -> Prepared:
     require_kept(bench.options.snapshots_in, resolved)
     if not bench.options.dry_run:
         bench.require_room(bench.missing_builds(arm.setup.build for arm in resolved.arms))
-    if (ahead := resolved.foreseen) is not None:
-        _checked(ahead, bench, begins=True)
     return _checked(resolved, bench, begins=True)
 
 
 def _checked(resolved: ResolvedStudy, bench: Workbench, *, begins: bool) -> Prepared:
     """With everything that speaks against measuring here, as a run begins also the pairing and what is said of its
-    drives.
+    drives. A study whose drives are devices is looked at as a plan sees it before.
     """
+    if (ahead := resolved.foreseen) is not None:
+        _checked(ahead, bench, begins=begins)
     resolved, reasons = resolve_pairing(resolved) if begins else (resolved, ())
     checked = check(resolved)
     said = (*bench.remarks(resolved), *(drive_remarks(resolved, bench) if begins else ()))
@@ -373,8 +373,6 @@ def reopen(path: Path, bench: Workbench, more: More | None = None) -> Reopened:
             require_kept(kept, resolved)  # a run that began with such a place is gone on with
         require_same_servers(record.host.get("attached", {}), bench.describe())
         require_same_postgres(record.host.get("postgres", []), installations(resolved))
-        if (ahead := resolved.foreseen) is not None:
-            _checked(ahead, bench, begins=False)
         prepared = _checked(resolved, bench, begins=False)
     except BaseException:
         run.close()

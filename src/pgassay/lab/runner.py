@@ -111,8 +111,7 @@ class RunLoop:
 
     def _decide(self) -> Decision:
         decided = decide(self.resolved.study, self.run.header, self.trials, self.run.journal.entries)
-        if decided.written.horizon:
-            self.watcher.ruled(decided.study)
+        self.watcher.ruled(decided.study)
         if decided.effects:
             self.watcher.estimated(decided.effects, decided.written.clock_s)
         with self.resolved.environment.held():

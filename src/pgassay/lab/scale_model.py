@@ -156,6 +156,8 @@ def with_likeness(
 def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, request: Request) -> Document:
     """The document with the sizes that it leaves to PostgreSQL, to the authors' machine and to pgassay."""
     arms = [study.levels_of(arm) for arm in study.arms]
+    setups = [setup_of(study, arm, catalogue) for arm in study.arms]
+    by_wal = {settings_of(study, each)["max_wal_size"] for each in setups if mode_of(each.load) == "wal"}
     named = {name for levels in arms for name in levels}
     implied: dict[str, str] = {}
     if request.memory_bytes is not None and all(
@@ -164,8 +166,6 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
         implied[MEMORY] = format_bytes(request.memory_bytes)
     if _SHARED_BUFFERS not in named:
         implied[_SHARED_BUFFERS] = STOCK_SHARED_BUFFERS
-    setups = [setup_of(study, arm, catalogue) for arm in study.arms]
-    by_wal = {settings_of(study, each)["max_wal_size"] for each in setups if mode_of(each.load) == "wal"}
     if _MAX_WAL not in named and len(by_wal) == 1:
         implied[_MAX_WAL] = by_wal.pop()
     if _MIN_WAL not in named and (_MAX_WAL in named or _MAX_WAL in implied):

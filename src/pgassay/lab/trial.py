@@ -31,7 +31,7 @@ from pgassay.lab import checks, counted, host_stage, measurements, power_cuts, r
 from pgassay.lab.arms import ResolvedArm
 from pgassay.lab.preparation import settle
 from pgassay.lab.settings import mode_of
-from pgassay.lab.trial_state import Assignment, TrialState, Window
+from pgassay.lab.trial_state import Assignment, Laps, TrialState, Window
 from pgassay.probe.registry import every_probe
 from pgassay.probe.sampler import differences
 from pgassay.probe.server_views import WAITS
@@ -76,7 +76,8 @@ class Trial:
         self.environment = arm.environment
         self.assignment = assignment
         self.cluster = cluster or Cluster()
-        self.state = TrialState.begin(arm.environment.clock)
+        clock = arm.environment.clock
+        self.state = TrialState(Laps(clock), clock.wall_ns())
         self.host = ExitStack()
         self._memory_limited = False
 
@@ -283,7 +284,8 @@ class Trial:
         if weigh:
             stored |= measurements.stored_wal(server, self.directory, codec)
         if arm.setup.load.page_space:
-            state.page_space.update(measurements.space_as_left(server))
+            server.execute("CHECKPOINT")
+            state.page_space.update(measurements.read_shares(server, "left"))
             responses |= measurements.free_shares(state.page_space)
             counters |= state.page_space
         if measurements.reads_cold(arm.setup.load):

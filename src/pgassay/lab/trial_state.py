@@ -122,7 +122,3 @@ class TrialState:
     """How its block was played where servers took turns; empty where it had the machine to itself."""
     disturbed: tuple[Reason, ...] = ()
     """What disturbed too many rounds of a block whose servers took turns: its slices were judged one by one."""
-
-    @classmethod
-    def begin(cls, clock: Clock) -> "TrialState":
-        return cls(Laps(clock), clock.wall_ns())

@@ -115,15 +115,6 @@ def role_of(level: str) -> Role | None:
     return Role.COMPRESSING if kind.compresses else Role.NORMAL
 
 
-def kinds_in(label: str) -> tuple[DriveKind | None, ...]:
-    """The kinds of a drive's label in a record, data first: two for `ssd+image`.
-
-    A drive that a file describes is labelled with the file's name, for which there is None.
-    """
-    whole = kind_of(label)
-    return (whole,) if whole is not None or "+" not in label else tuple(map(kind_of, label.split("+")))
-
-
 def emulated(levels: Mapping[str, Canonical]) -> bool:
     """Is any drive of these levels (by factor) an emulated one?"""
     kinds = (kind_of(levels[name].canonical) for name in (DATA, WAL) if name in levels)
