@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TextIO
 
 from pgassay.outgoing import cells, in_ascii
 from pgassay.record.reading import Run
@@ -65,27 +65,27 @@ def _responses(run: Run) -> list[str]:
 def write_json(run: Run, file: TextIO) -> None:
     """Write an array with an object for every committed trial, whatever its status; a missing response is null."""
     responses = _responses(run)
-    file.write(in_ascii(json.dumps([_plain(trial, responses) for trial in run.trials], indent=2, allow_nan=False)))
+    plain = [
+        {
+            **_place(trial),
+            "status": trial.status.value,
+            "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
+            "started": _utc(trial.started_wall_ns),
+            "finished": _utc(trial.finished_wall_ns),
+            "seed": trial.seed,
+            "levels": {
+                name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
+                for name, level in trial.levels.items()
+            },
+            "responses": {  # JSON has no form for what is not a number
+                name: value if (value := trial.responses.get(name)) is not None and math.isfinite(value) else None
+                for name in responses
+            },
+        }
+        for trial in run.trials
+    ]
+    file.write(in_ascii(json.dumps(plain, indent=2, allow_nan=False)))
     file.write("\n")
-
-
-def _plain(trial: TrialRecord, responses: list[str]) -> dict[str, Any]:
-    return {
-        **_place(trial),
-        "status": trial.status.value,
-        "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
-        "started": _utc(trial.started_wall_ns),
-        "finished": _utc(trial.finished_wall_ns),
-        "seed": trial.seed,
-        "levels": {
-            name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
-            for name, level in trial.levels.items()
-        },
-        "responses": {  # JSON has no form for what is not a number
-            name: value if (value := trial.responses.get(name)) is not None and math.isfinite(value) else None
-            for name in responses
-        },
-    }
 
 
 def _utc(wall_ns: int) -> str | None:
