@@ -457,7 +457,10 @@ def _of_one(batches: Sequence[tuple[Configuration, Holding]], space: Space, name
     starts = [held[start].slacks[at] for start, held in batches]
     added = [
         [
-            (space.seen_in(names, each), one.slacks[at] - held[start].slacks[at])
+            (
+                space.start.with_values({name: each.values[name] for name in names}),
+                one.slacks[at] - held[start].slacks[at],
+            )
             for each, one in held.items()
             if each != start
         ]

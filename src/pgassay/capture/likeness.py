@@ -25,6 +25,8 @@ ENOUGH = 0.8
 NEGLIGIBLE = 0.05
 """Amounts a call below this (one block in twenty calls) are alike, whatever their ratio."""
 
+_SHARE = "share"
+
 
 def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
     """The parts; statements of the two loads are the same where their `query_id` is.
@@ -47,16 +49,16 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
     whole = None if played is None else 1.0
     there, now = _figures(source, source), _figures(source, here)
     parts = [
-        Part(name, whole, played, "share", played, counts=False, caps=True),
+        Part(name, whole, played, _SHARE, played, counts=False, caps=True),
         common("calls by statement", _shares(source, "calls"), _shares(here, "calls")),
         common("time by statement", _shares(source, "exec_ms"), _shares(here, "exec_ms")),
         by_call("rows a call", "rows"),
         _amount("blocks a call", there.blocks, now.blocks, ""),
-        _share("blocks not in shared_buffers", there.missed, now.missed),
+        _amount("blocks not in shared_buffers", there.missed, now.missed, _SHARE),
         by_call("WAL records a call", "wal_records"),
         by_call("WAL a call", "wal_bytes", "bytes", counts=False),
         by_call("temporary blocks a call", "temp_blocks"),
-        _share("HOT updates", there.hot, now.hot),
+        _amount("HOT updates", there.hot, now.hot, _SHARE),
         _amount("active sessions", there.active, now.active, "", counts=False),
         common("wait events", there.waits, now.waits),
         by_call("time a call", "exec_ms", "ms", counts=False),
@@ -112,15 +114,13 @@ def _key(statement: Statement) -> str:
 
 
 def _amount(name: str, source: float | None, here: float | None, unit: str, *, counts: bool = True) -> Part:
-    if source is None or here is None:
-        return Part(name, source, here, unit, None, counts)
-    most = max(source, here)
-    return Part(name, source, here, unit, min(source, here) / most if most > NEGLIGIBLE else 1.0, counts)
-
-
-def _share(name: str, source: float | None, here: float | None) -> Part:
-    like = None if source is None or here is None else 1.0 - abs(source - here)
-    return Part(name, source, here, "share", like)
+    like = None
+    if source is not None and here is not None:
+        most = max(source, here)
+        like = min(source, here) / most if most > NEGLIGIBLE else 1.0
+        if unit == _SHARE:
+            like = 1.0 - abs(source - here)
+    return Part(name, source, here, unit, like, counts)
 
 
 def _a_call(source: Load, load: Load, counter: str) -> float | None:
@@ -135,7 +135,7 @@ def _a_call(source: Load, load: Load, counter: str) -> float | None:
 
 
 class _Figures(NamedTuple):
-    """Blocks a call, the share of them that was read, that of updates that were HOT, active sessions, shares of waits."""
+    """Blocks a call, the share of them that was read, that of HOT updates, active sessions, waits by share."""
 
     blocks: float | None
     missed: float | None

@@ -502,7 +502,7 @@ class _Drawing:
         """The share of its table that this parameter chooses: of the rows that a call returned or changed on average,
         what values that are compared leave, to equal parts where several such parameters choose. None where rows do
         not tell."""
-        rows, uses, filters = _rows_of(use), self._parsed.uses, self._parsed.filters
+        rows, uses, filters = use.table.rows if use.table else None, self._parsed.uses, self._parsed.filters
         if not rows or self._parsed.aggregates or self._parsed.limited:
             return None
         choosing = [each for number, each in uses.items() if number in filters and each.table == use.table]
@@ -520,15 +520,15 @@ class _Drawing:
         places = (min(1.0, share * self._random.uniform(0.5, 1.5)) for _ in range(TUPLES))
         sides = [1.0 - each if use.role is Role.LOWER else each for each in places]
         self._texts[number] = _at(table, use, column, sides)
-        self.found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
+        self.found.said[number] = f"{use.role.value} a value of {table.name}.{column.name}, {share:.3g} of it ({how})"
 
     def _draw_range(self, low: int, high: int) -> None:
         found, use = self.found, self._parsed.uses[low]
         table, column = _of(use)
         known = self._share_of(use)
         share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
-        found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
-        dense = dense_range(column, _rows_of(use))
+        found.said[low] = found.said[high] = f"a range of {table.name}.{column.name}, {share:.3g} of it ({how})"
+        dense = dense_range(column, table.rows)
         if dense is not None:
             width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
             start, end = found.name(low), found.name(high)
@@ -543,16 +543,16 @@ class _Drawing:
     def _draw_within(self, number: int, use: Use) -> None:
         """An array of values, a part of one, a pattern that matches it: of as many rows as came back."""
         table, column = _of(use)
-        share, rows, random, uses = self._share_of(use), _rows_of(use), self._random, self._parsed.uses
+        share, rows, random, uses = self._share_of(use), table.rows, self._random, self._parsed.uses
         if use.role is Role.ARRAY:
             drawn = {number: arrays(column, share, rows, TUPLES, LIST_MAX, random)}
         elif use.role is Role.PATTERN:
             blocks = (self._statement.blocks_hit + self._statement.blocks_read) / self._statement.calls
-            whole = use.table is not None and use.table.pages > 1 and blocks >= use.table.pages / 2
+            whole = table.pages > 1 and blocks >= table.pages / 2
             form = "%{}%" if whole and use.made == "{}%" else use.made
             drawn = {number: patterns(column, share, form, TUPLES, random)}
         elif use.role is Role.WORD:
-            columns = (column,) if words(column) or use.table is None else use.table.columns
+            columns = (column,) if words(column) else table.columns
             drawn = {number: aimed(words(*columns), share, TUPLES, random)}
         elif column.type.endswith("[]"):
             drawn = {number: elements(column, share, use.made, TUPLES, random)}
@@ -564,18 +564,18 @@ class _Drawing:
         for each, values in drawn.items():
             sent = [array_text([value]) for value in values] if uses[each].made == "array" else values
             self._texts[each] = [literal(value) for value in sent]
-            self.found.said[each] = f"{uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
+            self.found.said[each] = f"{uses[each].role.value} {table.name}.{column.name}: {len(set(values))} of them"
 
     def _draw_list(self, number: int, use: Use) -> None:
         """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
         table, column = _of(use)
-        found, rows = self.found, _rows_of(use)
+        found, rows = self.found, table.rows
         count, how = 2, "the fewest that are written so"
         if not (self._parsed.aggregates or self._parsed.limited) and rows and column.n_distinct:
             rows_a_call = self._statement.rows / self._statement.calls
             count = max(2, min(LIST_MAX, round(rows_a_call * column.distinct(rows) / rows)))
             how = "by the rows that it returned"
-        found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
+        found.said[number] = f"a list of {count} values of {table.name}.{column.name} ({how})"
         if dense_range(column, rows) is not None:
             names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
             found.lines += [line for name in names for line in integer_lines(name, column)]
@@ -599,14 +599,14 @@ class _Drawing:
             }[use.role]
             return
         table, column = _of(use)
-        where = f"{use.role.value} {table}.{column.name}"
+        where = f"{use.role.value} {table.name}.{column.name}"
         if use.role is Role.ADDED:
             found.inline[number], found.said[number] = use.text, where
             return
         if use.role is Role.ASSIGNED and column.unique:
             draw_fresh(number, column, found, f"{where}: a new key")
             return
-        if use.made == "{}" and dense_range(column, _rows_of(use)) is not None:
+        if use.made == "{}" and dense_range(column, table.rows) is not None:
             found.lines += integer_lines(found.name(number), column)
             found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
             return
@@ -650,17 +650,13 @@ def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -
         raise CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
 
 
-def _of(use: Use) -> tuple[str, Column]:
+def _of(use: Use) -> tuple[Table, Column]:
     if use.table is None or use.column is None:
         raise CannotDrawError(use.reason or "its column is not known")
-    return use.table.name, use.column
+    return use.table, use.column
 
 
-def _rows_of(use: Use) -> float | None:
-    return use.table.rows if use.table else None
-
-
-def _at(table: str, use: Use, column: Column, places: Iterable[float]) -> list[str]:
+def _at(table: Table, use: Use, column: Column, places: Iterable[float]) -> list[str]:
     """The values at these places of the column's distribution, as SQL."""
     values = [quantile(column, place) for place in places]
     if None in values:
@@ -668,8 +664,8 @@ def _at(table: str, use: Use, column: Column, places: Iterable[float]) -> list[s
     return [use.made.replace("{}", literal(value)) for value in values if value is not None]
 
 
-def _no_statistics(table: str, column: Column) -> str:
-    return f"nothing is known of the values of {table}.{column.name}: run ANALYZE, and capture them"
+def _no_statistics(table: Table, column: Column) -> str:
+    return f"nothing is known of the values of {table.name}.{column.name}: run ANALYZE, and capture them"
 
 
 def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:

@@ -152,7 +152,8 @@ def _load(
 
     def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
         rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
-        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
+        found = session.read("the counters", counters)
+        return rows, dict(zip(found.names, found.rows[0], strict=True)), clock.monotonic_ns()
 
     before, counted, began_ns = snapshot(texts=False)
     moments: list[Moment] = []

@@ -91,7 +91,8 @@ class Contents:
     logs_left_out: tuple[Path, ...]
 
     def bytes_of(self, part: str) -> int:
-        return sum(_size(where) for name, where in self.files.items() if name.startswith(f"{part}/"))
+        chosen = [where for name, where in self.files.items() if name.startswith(f"{part}/")]
+        return sum(len(where) if isinstance(where, bytes) else where.stat().st_size for where in chosen)
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def write(contents: Contents, file: Path) -> Manifest:
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
         for name, where in contents.files.items():
             with _opened(where) as part:
-                files[name] = Part(_size(where), hashlib.file_digest(part, "sha256").hexdigest())
+                digest = hashlib.file_digest(part, "sha256").hexdigest()
+                files[name] = Part(part.seek(0, os.SEEK_END), digest)
     manifest = Manifest(
         FORMAT, run.header.study, run.path.name, run.header.started_utc, run.header.program_version,
         tuple(str(each.get("version", "")) for each in run.host.get("postgres", ())),
@@ -288,10 +290,6 @@ def _copied(source: Any, target: Any) -> Part:
         target.write(piece)
         size += len(piece)
     return Part(size, digest.hexdigest())
-
-
-def _size(where: Path | bytes) -> int:
-    return len(where) if isinstance(where, bytes) else where.stat().st_size
 
 
 def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:

@@ -66,7 +66,7 @@ def begin(disk: Disk, run: Path, number: int) -> Staging:
         raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
     if disk.exists(trial_path(run, number)):
         raise RecordError(f"trial {number} is committed already and is never written again")
-    staging = Staging(number, _staged(run, number))
+    staging = Staging(number, run / DIRECTORY / f".staging-{number:06d}")
     disk.mkdir(staging.path)
     return staging
 
@@ -97,11 +97,7 @@ def place(disk: Disk, run: Path, number: int) -> None:
     """Commit a trial that was sealed, by one rename; harmless where that is done."""
     final = trial_path(run, number)
     if not disk.exists(final):
-        disk.rename(_staged(run, number), final)
-
-
-def _staged(run: Path, number: int) -> Path:
-    return run / DIRECTORY / f".staging-{number:06d}"
+        disk.rename(run / DIRECTORY / f".staging-{number:06d}", final)
 
 
 def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:
