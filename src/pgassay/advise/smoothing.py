@@ -322,10 +322,6 @@ class Held:
     slacks: tuple[float, ...]
     """Of each limit, as `slack`."""
 
-    @property
-    def broken(self) -> bool:
-        return any(each < 0 for each in self.slacks)
-
 
 Holding = Mapping[Configuration, Held]
 

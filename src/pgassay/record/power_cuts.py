@@ -77,11 +77,9 @@ def encode(cuts: Sequence[CutRecord]) -> bytes:
     return "".join(json.dumps(asdict(cut)) + "\n" for cut in cuts).encode()
 
 
+def decode(data: bytes) -> tuple[CutRecord, ...]:
+    return tuple(untrusted.json(line, CutRecord) for line in data.splitlines() if line.strip())
+
+
 def power_cuts(run: Run, number: int) -> tuple[CutRecord, ...]:
-    lines = run.of_trial(
-        number,
-        FILE,
-        "the power cuts",
-        lambda data: tuple(untrusted.json(line, CutRecord) for line in data.splitlines() if line.strip()),
-    )
-    return lines or ()
+    return run.of_trial(number, FILE, "the power cuts", decode) or ()
