@@ -12,7 +12,7 @@ from typing import TextIO
 
 from pgassay.outgoing import cells, in_ascii
 from pgassay.record.reading import Run
-from pgassay.record.values import UNKNOWN_TIME_NS, TrialRecord
+from pgassay.record.values import UNKNOWN_TIME_NS
 
 _NS = 1_000_000_000
 
@@ -37,7 +37,7 @@ def rows(run: Run) -> Iterator[list[Cell]]:
     ]
     for trial in run.trials:
         yield [
-            *(*_place(trial).values(), *((trial.host,) if hosts else ())),
+            *(*(getattr(trial, name) for name in _PLACE), *((trial.host,) if hosts else ())),
             *(trial.status.value, "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)),
             *(_utc(trial.started_wall_ns), _utc(trial.finished_wall_ns), trial.seed),
             *(
@@ -53,10 +53,6 @@ def write_csv(run: Run, file: TextIO) -> None:
     csv.writer(file, lineterminator="\n").writerows(cells(rows(run)))
 
 
-def _place(trial: TrialRecord) -> dict[str, str | int]:
-    return {name: getattr(trial, name) for name in _PLACE}
-
-
 def _responses(run: Run) -> list[str]:
     declared = [response.name for response in run.responses]
     return list(dict.fromkeys([*declared, *(name for trial in run.trials for name in trial.responses)]))
@@ -67,7 +63,7 @@ def write_json(run: Run, file: TextIO) -> None:
     responses = _responses(run)
     plain = [
         {
-            **_place(trial),
+            **{name: getattr(trial, name) for name in _PLACE},
             "status": trial.status.value,
             "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
             "started": _utc(trial.started_wall_ns),
