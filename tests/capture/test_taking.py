@@ -204,7 +204,7 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
 
 
 def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() -> None:
-    tables = [("public", "t", 1.0, 1, 8192), ("care", "t", 1.0, 1, 8192), ("Ops 1", "t", 1.0, 1, 8192)]
+    tables = [("public", "t", 1.0, 1), ("care", "t", 1.0, 1), ("Ops 1", "t", 1.0, 1)]
     paths = [
         ("monitor", '"$user", public', 3.0, True),
         ("app", 'care, "Ops 1",nowhere, Public', 900.0, False),
