@@ -254,7 +254,6 @@ SEED = 1
 """The data are the same for every run: what differs between trials is which keys are probed."""
 CHUNK_ROWS = 20_000
 _FLOAT8_OID = 701
-_LONGEST_S = 86400
 _FLUSHED_SINCE = 15
 """From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
