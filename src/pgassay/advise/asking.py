@@ -181,8 +181,7 @@ def task_of(request: Request, bench: Workbench, latest: int = LATEST, spent_s: f
     Trials take what those of the `latest` runs took here; with none as on a quiet machine, so that only what no pace
     could hold is refused. `spent_s` are gone of the budget; None where data are still to be made.
     """
-    environment = bench.environment()
-    installation = bench.installation()
+    environment, installation = bench.environment(), bench.installation()
     major = installation.version.major
     memory_bytes = min(environment.memory_bytes, limit_bytes(request.question.held.get(MEMORY, "")))
     machine = Machine(memory_bytes, len(os.sched_getaffinity(0)), major)
