@@ -133,7 +133,7 @@ class Server:
         self.noise = usual
         named = {each: dict(zip(self.responses, values, strict=True)) for each, values in found.items() if values}
         self.holding[name] = held = holding(named, [*self.responses], self.limits)
-        return {each: None if each in held and held[each].broken else values for each, values in found.items()}
+        return {each: None if each in held and min(held[each].slacks) < 0 else values for each, values in found.items()}
 
     def _in_turns(self, everything: Sequence[Configuration]) -> bool:
         """Do all that these differ in show in slices?"""

@@ -136,12 +136,9 @@ class _Copying:
         for job in jobs:
             job.result()
         facts = os.fstat(source)
-        self._own(target, facts)
-        os.fchmod(target, stat.S_IMODE(facts.st_mode))
-
-    def _own(self, descriptor: int, facts: os.stat_result) -> None:
         if self._root:
-            os.fchown(descriptor, facts.st_uid, facts.st_gid)
+            os.fchown(target, facts.st_uid, facts.st_gid)
+        os.fchmod(target, stat.S_IMODE(facts.st_mode))
 
     def _open_pair(self, source: int, target: int, name: str, path: str) -> tuple[int, int, os.stat_result]:
         """Open a file and its copy-to-be, which has the mode and owner already."""
@@ -156,7 +153,8 @@ class _Copying:
             os.close(reading)
             raise
         try:
-            self._own(writing, facts)
+            if self._root:
+                os.fchown(writing, facts.st_uid, facts.st_gid)
             mode = stat.S_IMODE(facts.st_mode)
             if mode != 0o600:
                 os.fchmod(writing, mode)

@@ -7,7 +7,7 @@ from pgassay.advise import screening
 from pgassay.advise.asking import settings_of
 from pgassay.advise.report import render, values
 from pgassay.advise.space import Limits, Machine, space_of
-from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_sentences, refused_table
+from pgassay.advise.task import Cause, Failure, gathered, lowered, refused_rows, refused_table
 from pgassay.advise.walk import walk
 from pgassay.report.section import Table
 from tests.advise.test_walk import task
@@ -33,10 +33,9 @@ def test_they_are_gathered_by_their_reason_with_what_they_have_in_common() -> No
         Failure({"jit": "off"}, 1, Cause.UNFIT, "too much", 1),
         Failure({"jit": "off"}, 2, Cause.FAILED, "process 4711 ended", 3),
     )
-    assert [*refused_sentences(found)] == [
-        "refused or failed:",
-        "  jit = off: left out, it does not fit, 1 configuration: too much",
-        "  jit = off: failed in its trial, 3 trials: process 4711 ended",
+    assert refused_rows(found) == [
+        ["jit = off", "left out, it does not fit", "too much", "1 configuration"],
+        ["jit = off", "failed in its trial", "process 4711 ended", "3 trials"],
     ]
     (folded,) = refused_table(found)
     (table,) = folded.blocks
@@ -49,7 +48,6 @@ def test_they_are_gathered_by_their_reason_with_what_they_have_in_common() -> No
 
 
 def test_where_nothing_was_refused_nothing_is_said() -> None:
-    assert [*refused_sentences(())] == []
     assert refused_table(()) == ()
 
 
@@ -72,8 +70,10 @@ def test_an_advice_tells_what_did_not_fit() -> None:
     found = walk(wanted, server)
     assert found.refused == ()
     assert values(wanted, found, ["tps"], "x")["refused"] == []
+    assert "refused or failed" not in render(wanted, found, ["tps"], "x")
     told = replace(found, refused=(Failure({"s0": "16"}, 1, Cause.REFUSED, "no such value", 1),))
-    assert "  s0 = 16: refused before any trial, 1 configuration: no such value\n" in render(wanted, told, ["tps"], "x")
+    text = render(wanted, told, ["tps"], "x")
+    assert "refused or failed:\n  s0 = 16: refused before any trial, 1 configuration: no such value\n" in text
     assert values(wanted, told, ["tps"], "x")["refused"][0]["why"] == "no such value"
 
 

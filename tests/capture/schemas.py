@@ -19,10 +19,10 @@ PLACED = Column(
     histogram=tuple(f"2025-01-{day:02d} 00:00:00+00" for day in range(1, 29)),
 )  # fmt: skip
 UNKNOWN = Column("note", "text")
-ORDERS = Table("public", "orders", 1000.0, 20, 300_000, (KEY, SKEWED, STATUS, PLACED, UNKNOWN))
+ORDERS = Table("public", "orders", 1000.0, 20, (KEY, SKEWED, STATUS, PLACED, UNKNOWN))
 EMAIL = Column(
     "email", "character varying(20)", not_null=True, unique=True, null_share=0.0, width_bytes=18, n_distinct=-1.0,
     histogram=("a@x", "b@x", "c@x"),
 )  # fmt: skip
-CUSTOMERS = Table("public", "customers", 100.0, 2, 40_000, (Column("id", "integer", not_null=True, unique=True), EMAIL))
+CUSTOMERS = Table("public", "customers", 100.0, 2, (Column("id", "integer", not_null=True, unique=True), EMAIL))
 TABLES = (ORDERS, CUSTOMERS)

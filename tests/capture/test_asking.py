@@ -13,7 +13,7 @@ from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Statement
 from pgassay.capture.question import parse
-from pgassay.capture.scripts import ScriptedLoad, UnplayedStatement
+from pgassay.capture.scripts import CapturedScript, ScriptedLoad, UnplayedStatement
 from pgassay.interfaces.places import Version
 from pgassay.interfaces.running import Completed
 from pgassay.testing.fakes import FakeInstallation
@@ -150,9 +150,13 @@ def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
 
 
 def test_what_keeps_a_database_in_order_is_no_part_of_the_load_that_can_be_played() -> None:
-    shares = {"VACUUM orders": 0.6, "analyze": 0.2, "SELECT note FROM orders": 0.05}
-    unplayed = tuple(UnplayedStatement(Statement(9, text, 1, 1.0, 1), "", share) for text, share in shares.items())
-    assert ScriptedLoad((), unplayed).application_share == pytest.approx(0.75)
+    def left(*shares: tuple[str, float]) -> str:
+        played = CapturedScript((Statement(1, "SELECT 1", 1, 1.0, 1),), "001", "SELECT 1;\n", 1)
+        unplayed = tuple(UnplayedStatement(Statement(9, text, 1, 1.0, 1), "", share) for text, share in shares)
+        return ScriptedLoad((played,), unplayed).too_little
+
+    assert left(("VACUUM orders", 0.6), ("analyze", 0.2), ("SELECT note FROM orders", 0.05)) == ""
+    assert left(("VACUUM orders", 0.6), ("SELECT note FROM orders", 0.25)).startswith("37.5% of the source's time can")
 
 
 def test_a_load_of_which_less_than_half_can_be_played_is_refused_before_the_data_are_read(tmp_path: Path) -> None:

@@ -67,6 +67,8 @@ def test_an_even_key_is_one_range_and_a_skewed_one_has_buckets_and_common_values
 
 
 def test_a_new_key_is_above_all_others_and_fits_its_type() -> None:
-    assert scripts.fresh_line("p", KEY) == "\\set p random(1002, 1000001001)"
+    found = scripts.StatementValues()
+    scripts.draw_fresh(1, KEY, found, "")
     full = Column("id", "smallint", histogram=("1", "32767"))
-    assert scripts.fresh_line("p", full) == "\\set p random(32767, 32767)"
+    scripts.draw_fresh(2, full, found, "")
+    assert found.lines == ["\\set p1 random(1002, 1000001001)", "\\set p2 random(32767, 32767)"]

@@ -178,8 +178,8 @@ def test_aggregates_and_limits_are_seen() -> None:
     assert not found("SELECT id FROM orders").aggregates
 
 
-CARE = Table("care", "message", 100.0, 2, 40_000, (Column("channel", "text", common_values=("sms", "letter")),))
-OLD = Table("public", "message", 9.0, 1, 8192, (Column("channel", "text", common_values=("fax",)),))
+CARE = Table("care", "message", 100.0, 2, (Column("channel", "text", common_values=("sms", "letter")),))
+OLD = Table("public", "message", 9.0, 1, (Column("channel", "text", common_values=("fax",)),))
 
 
 @pytest.mark.parametrize(

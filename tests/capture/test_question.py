@@ -15,7 +15,6 @@ from pgassay.capture.question import (
     clients_of,
     document,
     parse,
-    protocol_of,
     with_programs,
 )
 from pgassay.errors import UsageError
@@ -92,11 +91,11 @@ def test_at_a_rate_there_are_clients_to_spare() -> None:
     assert clients_of(Load(10.0, load.statements), multiple=1.0) == 4
 
 
-def test_statements_that_are_seldom_planned_are_prepared() -> None:
-    def load(plans: int) -> Load:
-        return Load(1.0, (Statement(1, "SELECT 1", 10, 1.0, 1, plans=plans),))
-
-    assert [protocol_of(load(plans)) for plans in (0, 2, 10)] == ["simple", "prepared", "simple"]
+@pytest.mark.parametrize(("plans", "protocol"), [(0, "simple"), (2, "prepared"), (10, "simple")])
+def test_statements_that_are_seldom_planned_are_prepared(plans: int, protocol: str) -> None:
+    load = Load(1.0, (Statement(1, "SELECT 1", 10, 1.0, 1, plans=plans),))
+    written = document(SOURCE, load, Path("data.dump"), {}, parse(["work_mem=4MB,64MB"], [], None))
+    assert written["load"]["protocol"] == protocol
 
 
 def programs_of(*versions: str, builds: tuple[str, ...] = (), installed: tuple[str, ...] = ()) -> object:

@@ -49,7 +49,8 @@ def keep(folder: Path, said: list[Said]) -> tuple[int, int]:
 
 
 def kept_of(log: Path, prefix: str) -> tuple[int, int]:
-    with replaying.keeping(log.with_name(replaying.FILE), "shop") as kept:
+    with log.with_name(replaying.FILE).open("w", encoding="utf-8") as file:
+        kept = replaying.KeptLog(file, "shop")
         logs.read(LogFiles((log,)), prefix, "shop", with_values=True, on_event=kept.take)
     return kept.calls, kept.secret
 

@@ -29,16 +29,16 @@ class FakeServer:
             "the extensions": [("pg_stat_statements", "1.11", "public"), ("plpgsql", "1.0", "pg_catalog")],
             "the settings": [("work_mem", "4MB"), ("port", "5433"), ("pg_stat_statements.max", "100")],
             "the tables": [
-                ("public", "t", 100.0, 1, 8192),
-                ("public", "new", -1.0, 0, 0),
+                ("public", "t", 100.0, 1),
+                ("public", "new", -1.0, 0),
             ],
             "the columns": [
                 ("public", "t", "a", "integer", True, True, True),
                 ("public", "t", "password", "text", False, False, False),
             ],
             "pg_stats": [
-                ("public", "t", "a", 0.0, 4, -1.0, 1.0, None, None, ["1", "50", "100"]),
-                ("public", "t", "password", 0.5, 9, 2.0, None, ["x"], [0.5], None),
+                ("public", "t", "a", 0.0, 4, -1.0, None, None, ["1", "50", "100"]),
+                ("public", "t", "password", 0.5, 9, 2.0, ["x"], [0.5], None),
             ],
             "the functions": [("pay", ["", "amount"], ["bigint", "numeric"], True, True)],
             "the views": [
@@ -55,7 +55,7 @@ class FakeServer:
         self.snapshots = iter(
             answers.get("snapshots", ([(1, None, 5, 5.0, 5, *ZERO)], [(1, "SELECT $1", 9, 9.0, 9, *ZERO)]))
         )
-        self.counted = iter(({"commits": 10, "wal_bytes": None}, {"commits": 30, "wal_bytes": None}))
+        self.counted = iter(({"updates": 10, "wal_bytes": None}, {"updates": 30, "wal_bytes": None}))
 
     def read(self, what: str, sql: str) -> Rows:
         self.asked.append(sql)
@@ -80,7 +80,7 @@ def test_the_load_is_the_difference_of_two_snapshots_with_a_look_each_second() -
     assert [each.at_s for each in load.moments] == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert load.moments[0].states == {"active": 3, "idle": 4}
     assert load.moments[0].waits == {"CPU": 2, "IO: WALSync": 1}
-    assert load.counters == {"commits": 20.0}, "what the server does not tell is not 0"
+    assert load.counters == {"updates": 20.0}, "what the server does not tell is not 0"
 
 
 def test_settings_of_the_servers_place_stay_there_by_name() -> None:
@@ -204,7 +204,7 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
 
 
 def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() -> None:
-    tables = [("public", "t", 1.0, 1, 8192), ("care", "t", 1.0, 1, 8192), ("Ops 1", "t", 1.0, 1, 8192)]
+    tables = [("public", "t", 1.0, 1), ("care", "t", 1.0, 1), ("Ops 1", "t", 1.0, 1)]
     paths = [
         ("monitor", '"$user", public', 3.0, True),
         ("app", 'care, "Ops 1",nowhere, Public', 900.0, False),

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.advise import search
-from pgassay.cli import main
+from pgassay.cli import advise, main
 from pgassay.plugins import install_command
 
 Captured = pytest.CaptureFixture[str]
@@ -34,5 +33,5 @@ def test_a_wrong_option_is_refused(capsys: Captured, words: list[str], said: str
 
 
 def test_without_the_optimiser_it_says_what_to_install(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "find_spec", lambda name: None)
+    monkeypatch.setattr(advise, "find_spec", lambda name: None)
     assert install_command("advise") in refused(capsys, "--quick")

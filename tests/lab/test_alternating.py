@@ -47,7 +47,7 @@ def of_block(simulation: Simulation, block: int, attempt: int = 1) -> dict[str, 
 
 
 def tps_of(slices: Sequence[SliceRecord]) -> float:
-    return sum(each.transactions for each in slices) / sum(each.charged_s for each in slices)
+    return sum(each.transactions for each in slices) / sum(each.active_s + each.flush_s for each in slices)
 
 
 def test_a_block_is_one_decision_and_all_its_trials(alone: Simulation) -> None:
@@ -81,7 +81,10 @@ def test_servers_take_turns_in_balanced_order(alone: Simulation) -> None:
 def test_a_trial_is_made_of_its_own_slices(alone: Simulation) -> None:
     trial = of_block(alone, 4)["90"]
     slices = read_slices(alone.run, trial.number)
-    transactions, seconds = sum(each.transactions for each in slices), sum(each.charged_s for each in slices)
+    transactions, seconds = (
+        sum(each.transactions for each in slices),
+        sum(each.active_s + each.flush_s for each in slices),
+    )
     assert trial.status is Status.VALID
     assert trial.responses["tps"] == pytest.approx(transactions / seconds)
     assert trial.responses["latency_ms"] == pytest.approx(1000 * seconds / transactions, rel=1e-3)
@@ -164,7 +167,7 @@ def test_rounds_that_are_spoilt_are_left_out_and_kept(place: Path) -> None:
         assert {one.round for one in slices if one.discarded} == lost
         kept = [one for one in slices if not one.discarded]
         assert each.responses["tps"] == pytest.approx(
-            sum(one.transactions for one in kept) / sum(one.charged_s for one in kept)
+            sum(one.transactions for one in kept) / sum(one.active_s + one.flush_s for one in kept)
         )
         assert each.regime["rounds_left_out"] == 1.0
 

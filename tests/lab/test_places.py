@@ -14,7 +14,7 @@ from pgassay.lab.places import require_kept
 from pgassay.lab.run import prepare, reopen
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.record.directory import HOST_FILE
-from pgassay.record.formats import encode_host
+from pgassay.record.formats import encode
 from pgassay.testing.planted import make_run
 from tests.lab.simulation import fake_site, study_of
 
@@ -84,7 +84,7 @@ def test_resume_refuses_a_new_place_and_goes_on_with_one_that_the_run_began_with
     """Older versions took it without a word."""
     run = make_run(tmp_path / "run", finished=False, fixed=["drive.data=image"])
     host = {**run.host, "place": {"snapshots_in": str(PLACE)}}
-    (run.path / HOST_FILE).write_bytes(encode_host(host))
+    (run.path / HOST_FILE).write_bytes(encode({"format": 1, "facts": host}))
     with pytest.raises(UsageError, match="kept in"):
         reopen(run.path, bench_with(Path("/other")))
     for place in (PLACE, None):

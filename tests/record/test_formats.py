@@ -76,7 +76,7 @@ def test_the_decoder_of_many_trials_refuses_the_same(data: bytes) -> None:
 
 def test_a_header_reads_back_as_written() -> None:
     assert formats.decode_header(formats.encode(HEADER), RUN) == HEADER
-    assert formats.decode_host(formats.encode_host(HOST), RUN) == HOST
+    assert formats.decode_host(formats.encode({"format": FORMAT, "facts": HOST}), RUN) == HOST
 
 
 def test_a_number_that_json_cannot_say_is_missing() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from pgassay.record import known
 from pgassay.record.calibrations import Setting
 from pgassay.record.disk import replace_file
+from pgassay.record.formats import read_or
 from pgassay.record.known import ALIKE, LATEST, Kind, KnownLengths, Lengths, Pace
 from tests.fakes.disk import FakeDisk
 
@@ -50,11 +51,11 @@ def test_a_run_that_made_no_snapshot_says_nothing_of_making_them() -> None:
 
 def test_what_is_remembered_is_read_again_and_what_cannot_be_read_counts_as_missing() -> None:
     disk = FakeDisk()
-    assert known.read_lengths(disk, FILE) == KnownLengths()
+    assert read_or(disk, FILE, KnownLengths()) == KnownLengths()
     known.remember_lengths(disk, FILE, took(2.0, 3.0))
     known.remember_lengths(disk, FILE, took(4.0, kind=ALONE))
-    assert known.read_lengths(disk, FILE).runs == (took(2.0, 3.0), took(4.0, kind=ALONE))
+    assert read_or(disk, FILE, KnownLengths()).runs == (took(2.0, 3.0), took(4.0, kind=ALONE))
     replace_file(disk, FILE, b'{"format": 99, "runs": []}')
-    assert known.read_lengths(disk, FILE) == KnownLengths()
+    assert read_or(disk, FILE, KnownLengths()) == KnownLengths()
     replace_file(disk, FILE, b"\xff{")
-    assert known.read_lengths(disk, FILE) == KnownLengths()
+    assert read_or(disk, FILE, KnownLengths()) == KnownLengths()

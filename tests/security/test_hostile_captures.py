@@ -89,7 +89,7 @@ def test_nothing_is_written_into_another_accounts_capture(tmp_path: Path, name: 
 def hostile(name: str) -> Capture:
     """A column of that name; the statement does not say it."""
     column = Column(name, "integer", True, n_distinct=7.0, common_values=("1", "2"), common_shares=(0.5, 0.5))
-    table = Table("public", "kept", 100.0, 1, 8192, (column,))
+    table = Table("public", "kept", 100.0, 1, (column,))
     return replace(capture(Statement(1, "insert into kept values ($1)", 9, 9.0, 9)), tables=(table,))
 
 

@@ -20,9 +20,7 @@ from pgassay.advise.knowledge import (
     Setting,
     known_settings,
     nearest,
-    no_default,
     setting_of,
-    unknown_setting,
 )
 from pgassay.advise.knowledge import Scale as SettingScale
 from pgassay.advise.laboratory import OURS, OVERHEAD
@@ -37,7 +35,7 @@ from pgassay.advise.space import (
     within,
 )
 from pgassay.advise.task import Question, Task, document
-from pgassay.errors import PgassayError, UsageError
+from pgassay.errors import PgassayError, UsageError, did_you_mean
 from pgassay.host import huge_pages
 from pgassay.interfaces.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.interfaces.factor import Factor
@@ -162,10 +160,13 @@ def settings_of(
     }
     for name in only:
         if name not in known and name not in space:
-            raise unknown_setting(name, (*known, *space))
+            raise UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, (*known, *space)))
     for name, table in space.items():
         if name not in known and name not in strangers and not table.get("default"):
-            raise no_default(name, known)
+            raise UsageError(
+                f'"{name}" is not a setting that pgassay or this PostgreSQL describes',
+                did_you_mean(name, sorted(known), f'give its default in the space: [{name}] default = "…"'),
+            )
     below = {**known, **strangers}
     usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
     found = {name: setting_of(name, table, below.get(name)) for name, table in space.items()} or usual

@@ -113,20 +113,18 @@ def confirmed(
     )
     seen = laboratory.points(CONFIRMATION, start, own[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
     points = judged(seen, labels, {each: task.turned_round(expected[each]) for each in chosen}, blocks)
-    shown = {each: shown_lines(task, each, screened) for each in chosen}
+    shown = {  # of each line the objectives for which the screening has shown that it helps
+        point: {
+            name: tuple(each.objective for each in screened if each.name == name and proof.helps(task, each, value))
+            for name, value in point.changes_from(start).items()
+        }
+        for point in chosen
+    }
     moved = moved_costs(seen, [each.configuration for each in points if each.configuration != start], blocks)
     return tuple(
         replace(each, shown=shown.get(each.configuration, {}), costs=moved.get(each.configuration, ()))
         for each in points
     )
-
-
-def shown_lines(task: Task, point: Configuration, screened: Sequence[Screened]) -> dict[str, tuple[int, ...]]:
-    """Of each line of a point the numbers of the objectives for which the screening has shown that it helps."""
-    return {
-        name: tuple(each.objective for each in screened if each.name == name and proof.helps(task, each, value))
-        for name, value in point.changes_from(task.space.start).items()
-    }
 
 
 def judged(

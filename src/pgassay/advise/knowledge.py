@@ -144,7 +144,10 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
         **{key: kind(table[key]) for key, kind in _PLAIN.items() if key in table},
     )
     if not found.default:
-        raise no_default(name, ())
+        raise UsageError(
+            f'"{name}" is not a setting that pgassay or this PostgreSQL describes',
+            f'give its default in the space: [{name}] default = "…"',
+        )
     if found.scale is Scale.ENUM and ("low" in table or "high" in table) and not levels:
         raise UsageError(f"{name} has bounds and no scale", 'give scale = "log" or "linear", or list its levels')
     return found
@@ -154,15 +157,3 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     """A hint for a mistyped word: the most similar of those that are known, or all of them."""
     names = sorted(known)
     return did_you_mean(word, names, f"there are: {', '.join(names)}")
-
-
-def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
-    return UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
-
-
-def no_default(setting: str, known: Iterable[str]) -> UsageError:
-    """A setting that neither our knowledge nor this PostgreSQL describes, without the default that it needs."""
-    return UsageError(
-        f'"{setting}" is not a setting that pgassay or this PostgreSQL describes',
-        did_you_mean(setting, sorted(known), f'give its default in the space: [{setting}] default = "…"'),
-    )

@@ -100,11 +100,10 @@ class RealLaboratory:
             )
         everything = [start, *configurations]
         design = {"blocks": {"min": 1, "max": 1}, "seed": seed}
-        findings, tried, refused = self._tried(name, everything, design)
+        findings, named, refused = self._tried(name, everything, design)
         found: dict[Configuration, tuple[float, ...] | None] = dict.fromkeys(refused)
         if findings is None:
             return found
-        named = _named(findings.study, tried)
         limits = self._limits(findings)
         valid = [each for each in findings.trials if each.status is Status.VALID]
         responses = {named[each.treatment]: each.responses for each in valid}
@@ -137,13 +136,12 @@ class RealLaboratory:
             "blocks": {"min": blocks, "max": blocks}, "budget": self._within(name, _PATIENCE * budget_s), "seed": seed,
             "settle": list(self.question.others),
         }  # fmt: skip
-        findings, tried, refused = self._tried(name, everything, design)
+        findings, named, refused = self._tried(name, everything, design)
         if findings is None:
             raise UsageError(
                 f"every point of the front is refused: {'; '.join(sorted(set(refused.values())))}",
                 "narrow the space with --space, so that its levels can be run",
             )
-        named = _named(findings.study, tried)
         numbers = {treatment: str(everything.index(each)) for treatment, each in named.items()}
         limits = self._limits(findings)
         trials = [each.responses for each in findings.trials if each.status is Status.VALID]
@@ -184,11 +182,10 @@ class RealLaboratory:
             "blocks": {"min": BLOCKS_MIN, "max": BLOCKS_MAX},
             "budget": self._within(name, max(budget_s, least_s)), "seed": seed,
         }  # fmt: skip
-        findings, tried, refused = self._tried(name, everything, design, against_first=True)
+        findings, named, refused = self._tried(name, everything, design, against_first=True)
         if findings is None:
             return {}
         page.write(findings, self.folder / name / REPORT)
-        named = _named(findings.study, tried)
         return {each: failed(self.question.objective, why) for each, why in refused.items()} | {
             named[each.effect.treatment]: Compared(each.effect, each.verdict, moved(findings, each.effect))
             for each in findings.verdicts
@@ -225,8 +222,8 @@ class RealLaboratory:
         design: Mapping[str, Any],
         *,
         against_first: bool = False,
-    ) -> tuple[Findings | None, list[Configuration], dict[Configuration, str]]:
-        """The run of all that is not refused beforehand, what that is, and the others with the reason.
+    ) -> tuple[Findings | None, dict[str, Configuration], dict[Configuration, str]]:
+        """The run of all that is not refused beforehand, what that is by treatment, and the others with the reason.
 
         No run where fewer than two are left, or all are set `against_first` and that is refused.
         """
@@ -241,15 +238,15 @@ class RealLaboratory:
             self.noted.extend((each, Cause.REFUSED, why) for each, why in refused.items())
             tried = [each for each in everything if each not in refused]
             if len(tried) < 2 or (against_first and everything[0] in refused):
-                return None, tried, refused
+                return None, {}, refused
             try:
                 findings = self._measured(name, wanted(tried))
-                named = _named(findings.study, tried)
+                named = {each.name: one for each, one in zip(findings.study.treatments, tried, strict=True)}
                 self.noted.extend(
                     (named[each.treatment], Cause.FAILED, "; ".join(reason.detail for reason in each.reasons))
                     for each in findings.outcomes
                 )
-                return findings, tried, refused
+                return findings, named, refused
             except OURS:
                 if (self.folder / name).exists():
                     raise
@@ -336,10 +333,6 @@ def _observed(findings: Findings, responses: Iterable[str], called: Mapping[str,
         name: [Observation(each.block, called[each.treatment], "", "", each.responses.get(name)) for each in valid]
         for name in responses
     }
-
-
-def _named(study: Study, configurations: Sequence[Configuration]) -> dict[str, Configuration]:
-    return {each.name: one for each, one in zip(study.treatments, configurations, strict=True)}
 
 
 @dataclass(frozen=True)

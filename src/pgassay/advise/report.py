@@ -25,7 +25,7 @@ from pgassay.advise.knowledge import Risk, Setting, known_settings
 from pgassay.advise.laboratory import REPORT
 from pgassay.advise.proof import Line, shown_to_help
 from pgassay.advise.screening import LINES, Screened, Standing
-from pgassay.advise.task import Compared, Task, inverted, refused_sentences, refused_table
+from pgassay.advise.task import Compared, Task, inverted, refused_rows, refused_table
 from pgassay.advise.walk import Advice
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import Kind
@@ -50,20 +50,18 @@ def auto_confs(task: Task, advice: Advice, objectives: Sequence[str]) -> dict[st
     Of one objective it is one file: a comment alone where nothing was confirmed.
     """
     if task.others:
-        return {f"point-{each.label}.conf": point_conf(task, each, objectives) for each in advice.front}
+        found = {}
+        for point in advice.front:
+            conf = f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n"
+            for name, value in point.configuration.changes_from(task.space.start).items():
+                conf += _conf_line(task, name, value, line_standing(task, point, name, objectives))
+            found[f"point-{point.label}.conf"] = conf
+        return found
     if not advice.confirmed:
         return {LINES_FILE: "# pgassay advise: no change was confirmed to help\n"}
     kept = [line for line in advice.lines if line.kept]
     lines = (_conf_line(task, line.name, line.value, gain(line, objectives[0])) for line in kept)
     return {LINES_FILE: "".join(lines)}
-
-
-def point_conf(task: Task, point: Point, objectives: Sequence[str]) -> str:
-    head = f"# point {point.label}: {_effects(point, objectives)} against the start, all lines together\n"
-    changes = point.configuration.changes_from(task.space.start)
-    return head + "".join(
-        _conf_line(task, name, value, line_standing(task, point, name, objectives)) for name, value in changes.items()
-    )
 
 
 def _conf_line(task: Task, name: str, value: str, why: str) -> str:
@@ -95,7 +93,8 @@ def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
         if active:
             lines += [f"matter{of}:", *(f"  {screened_words(each)}" for each in active)]
     searched, lost = counted(advice.trials, "configuration"), counted(advice.failed, "trial")
-    lines += [f"searched: {searched}; {lost} without a result", *refused_sentences(advice.refused)]
+    lines += [f"searched: {searched}; {lost} without a result", *(["refused or failed:"] if advice.refused else [])]
+    lines += [f"  {what}: {cause}, {often}: {why}" for what, cause, why, often in refused_rows(advice.refused)]
     if task.space.left_out:
         lines.append(f"not tried: {', '.join(task.space.left_out)} (pgassay advise --dry-run says why)")
     if advice.points:
@@ -486,8 +485,7 @@ def _points_blocks(task: Task, advice: Advice, titles: Mapping[str, str]) -> Ite
         for name, value in each.configuration.changes_from(task.space.start).items()
     ]
     yield Table(["point", "line", "standing"], lines, "Their lines", texts=True)
-    for each in advice.front:
-        conf = point_conf(task, each, objectives)
+    for each, conf in zip(advice.front, auto_confs(task, advice, objectives).values(), strict=True):
         yield Folded(f"Lines of {each.label}", (Code(conf, "postgresql.auto.conf"),))
 
 

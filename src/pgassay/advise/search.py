@@ -7,7 +7,6 @@ machine could run are never proposed. benchmarks/advise.py sets it against other
 
 import random
 from collections.abc import Collection, Sequence
-from importlib.util import find_spec
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -17,8 +16,6 @@ from pgassay.advise.screenings import Screening
 from pgassay.advise.smoothing import Batches, ConstraintModel, Gains, Slacks, expected, hopeful, promising
 from pgassay.advise.space import Configuration, Limits, Space, index_of, within
 from pgassay.advise.task import Measure, Task
-from pgassay.errors import UsageError
-from pgassay.plugins import install_command
 
 if TYPE_CHECKING:
     import optuna
@@ -33,12 +30,6 @@ GUESSES = (0.0, 1.0, 2.0)
 """Of each batch so many proposals are where most is expected, or may be hoped for: spreads above what is expected."""
 _AGAIN = 4
 """The best of a search are measured once more before one is chosen; of several objectives a whole batch of them."""
-
-
-def require_optimiser() -> None:
-    """Raise `UsageError` where Optuna is not installed."""
-    if find_spec("optuna") is None:
-        raise UsageError("pgassay advise needs Optuna, which is not installed", install_command("advise"))
 
 
 class Search:
@@ -131,7 +122,7 @@ def searched(
             learn(configuration, task.gains(value))
     before = [
         [
-            (task.space.seen_in(names, each), task.gains(value))
+            (task.space.start.with_values({name: each.values[name] for name in names}), task.gains(value))
             for at in batch
             for each, value in screened.values[at].items()
         ]

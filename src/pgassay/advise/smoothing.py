@@ -322,10 +322,6 @@ class Held:
     slacks: tuple[float, ...]
     """Of each limit, as `slack`."""
 
-    @property
-    def broken(self) -> bool:
-        return any(each < 0 for each in self.slacks)
-
 
 Holding = Mapping[Configuration, Held]
 
@@ -457,7 +453,10 @@ def _of_one(batches: Sequence[tuple[Configuration, Holding]], space: Space, name
     starts = [held[start].slacks[at] for start, held in batches]
     added = [
         [
-            (space.seen_in(names, each), one.slacks[at] - held[start].slacks[at])
+            (
+                space.start.with_values({name: each.values[name] for name in names}),
+                one.slacks[at] - held[start].slacks[at],
+            )
             for each, one in held.items()
             if each != start
         ]

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
 
-from pgassay.advise.knowledge import Risk, Scale, Setting, unknown_setting
+from pgassay.advise.knowledge import Risk, Scale, Setting, nearest
 from pgassay.errors import UsageError
 from pgassay.study.units import (
     BYTES_PER_UNIT,
@@ -117,7 +117,8 @@ class Space:
         for each in self.dimensions:
             if each.name == name:
                 return each
-        raise unknown_setting(name, (each.name for each in self.dimensions))
+        known = (each.name for each in self.dimensions)
+        raise UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
 
     @property
     def rule_of_thumb(self) -> Configuration:
@@ -127,10 +128,6 @@ class Space:
     @property
     def size(self) -> int:
         return prod(len(each.levels) for each in self.dimensions)
-
-    def seen_in(self, names: Collection[str], configuration: Configuration) -> Configuration:
-        """The start with what a configuration says of these settings alone."""
-        return self.start.with_values({name: configuration.values[name] for name in names})
 
     def narrowed(self, names: Collection[str]) -> "Space":
         """Only these dimensions; the others stay at the start."""
@@ -292,9 +289,6 @@ class Limits:
     nodes: int = 1
     """Sorts and hashes that a process may have at a time."""
 
-    def bytes_of(self, configuration: Configuration) -> int:
-        return min(self.memory_bytes, limit_bytes(configuration.values.get(MEMORY, "")))
-
 
 def limit_bytes(level: str) -> int:
     """The memory that a level of `host.memory` leaves a server; no limit where it sets none."""
@@ -305,7 +299,8 @@ def limit_bytes(level: str) -> int:
 def objections(configuration: Configuration, limits: Limits) -> Iterator[str]:
     """Every reason not to try a configuration; none where it can be tried."""
     parts = _memory(configuration, limits)
-    wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * limits.bytes_of(configuration))
+    there_bytes = min(limits.memory_bytes, limit_bytes(configuration.values.get(MEMORY, "")))
+    wanted, most = sum(size for _, size in parts), int(MEMORY_SHARE * there_bytes)
     if wanted > most:
         parts.sort(key=lambda each: -each[1])
         largest = ", ".join(f"{name} {format_size(size)}" for name, size in parts[:3])
@@ -326,13 +321,16 @@ def allowed(configuration: Configuration, limits: Limits) -> bool:
     return next(objections(configuration, limits), None) is None
 
 
+_LOWER = "lower what it names, in the space or in the start"
+
+
 def require_room(space: Space, limits: Limits) -> None:
     """Raise `UsageError` where not even the most modest configuration of the space, or its start, may be tried."""
     modest = Configuration({each.name: each.levels[0] for each in space.dimensions if each.name in _TAKING})
     for configuration in (space.start.with_values(modest.values), space.start):
         why = next(objections(configuration, limits), None)
         if why is not None:
-            raise _contradiction(why)
+            raise UsageError(f"no configuration of the space can be run: {why}", _LOWER)
 
 
 def within(
@@ -354,15 +352,10 @@ def within(
                 nearer = found.with_values({each.name: each.levels[at - 1]})
                 lower.setdefault(sum(size for _, size in _memory(nearer, limits)), nearer)
         if not lower:
-            raise _contradiction(next(objections(found, limits)))
+            why = next(objections(found, limits))
+            raise UsageError(f"no configuration of the space can be run: {why}", _LOWER)
         found = lower[min(lower)]
     return found
-
-
-def _contradiction(why: str) -> UsageError:
-    return UsageError(
-        f"no configuration of the space can be run: {why}", "lower what it names, in the space or in the start"
-    )
 
 
 def _memory(configuration: Configuration, limits: Limits) -> list[tuple[str, int]]:

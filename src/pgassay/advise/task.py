@@ -104,22 +104,14 @@ def broken(trial: TrialRecord, limits: Sequence[Limit]) -> tuple[Limit, ...]:
     )
 
 
-def refused_sentences(failures: Sequence[Failure]) -> Iterator[str]:
-    """What was refused or failed, a line each; nothing where nothing was."""
-    if failures:
-        yield "refused or failed:"
-    for what, cause, why, often in _refused_rows(failures):
-        yield f"  {what}: {cause}, {often}: {why}"
-
-
 def refused_table(failures: Sequence[Failure]) -> tuple[Folded, ...]:
-    rows = _refused_rows(failures)
+    rows = refused_rows(failures)
     shown = Table(["what", "what became of it", "why", "how often"], rows, texts=True)
     title = f"Refused or failed: {counted(len(rows), 'reason')}"
     return (Folded(title, (shown,)),) if rows else ()
 
 
-def _refused_rows(failures: Sequence[Failure]) -> list[list[str]]:
+def refused_rows(failures: Sequence[Failure]) -> list[list[str]]:
     """What the configurations of each have in common, or how many they are; what became of them, why, how often."""
     rows = []
     for each in failures:

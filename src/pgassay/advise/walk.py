@@ -179,8 +179,7 @@ def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell)
     if found.process is not None:
         fewer = {}
         for each in known:
-            helping = [name for name, of in front.shown_lines(task, each, found.screened).items() if of]
-            one = found.trimmed(each, helping)
+            one = found.trimmed(each, [*proof.shown(task, each, found.screened)])
             fewer[one] = found.process.gains(one)
         known = {task.space.start: known[task.space.start], **fewer}
     return replace(nothing, points=front.confirmed(task, known, found.screened, laboratory, tell))

@@ -118,7 +118,7 @@ def write(
     crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
-    libraries, strange = _libraries(capture, question, installations, runner)
+    libraries, strange, strangers = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
     load = ScriptedLoad((), ()) if unscripted else scripted(capture)
     if not unscripted:
@@ -146,8 +146,7 @@ def write(
     if strange:
         said = ", ".join(f"{name} ({reason})" for name, reason in strange.items())
         warnings["libraries_left_out"] = f"left out of shared_preload_libraries: {said}"
-    there = {*capture.source.extensions, *libraries}
-    if strangers := [each for each in _extensions_asked(question) if each not in there]:
+    if strangers:
         warnings["settings_of_nothing"] = (
             f"no extension and no preloaded library of the server is called {', '.join(strangers)}: "
             "its settings do nothing"
@@ -260,9 +259,10 @@ def _folder_of(installation: Installation, option: str, runner: Runner) -> Path 
 
 def _libraries(
     capture: Capture, question: Question, installations: Sequence[Installation], runner: Runner
-) -> tuple[tuple[str, ...], dict[str, str]]:
+) -> tuple[tuple[str, ...], dict[str, str], list[str]]:
     """The libraries that every PostgreSQL of the study loads at its start, and why others of the server's are not
-    loaded: those that the server preloads, and those of extensions whose settings are asked about.
+    loaded: those that the server preloads, and those of extensions whose settings are asked about. And whose settings
+    are asked about although the server has no such extension or library: PostgreSQL takes any name before a dot.
     """
     folders = [_folder_of(each, "--pkglibdir", runner) or Path() for each in installations]
 
@@ -281,16 +281,12 @@ def _libraries(
             strange[name] = "it is not installed here"
         else:
             kept.append(name)
-    for name in _extensions_asked(question):
+    settings = (name.split(".") for name in question.factors if name.startswith("server."))
+    asked = dict.fromkeys(words[1] for words in settings if len(words) > 2)
+    for name in asked:
         if name in capture.source.extensions and name not in (*kept, *_ACTING) and installed(name):
             kept.append(name)
-    return tuple(kept), strange
-
-
-def _extensions_asked(question: Question) -> dict[str, None]:
-    """Whose settings are asked about, by the word before the dot: PostgreSQL takes any such name."""
-    settings = (name.split(".") for name in question.factors if name.startswith("server."))
-    return dict.fromkeys(words[1] for words in settings if len(words) > 2)
+    return tuple(kept), strange, [name for name in asked if name not in {*capture.source.extensions, *kept}]
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:

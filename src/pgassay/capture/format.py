@@ -28,7 +28,6 @@ class Column:
     null_share: float | None = None
     width_bytes: int | None = None
     n_distinct: float | None = None
-    correlation: float | None = None
     common_values: tuple[str, ...] = ()
     common_shares: tuple[float, ...] = ()
     histogram: tuple[str, ...] = ()
@@ -43,13 +42,12 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: `rows` as ANALYZE estimated them (None if it never has), pages of the heap, bytes with all indexes."""
+    """A table: `rows` as ANALYZE estimated them (None if it never has), pages of the heap."""
 
     schema: str
     name: str
     rows: float | None
     pages: int
-    total_bytes: int
     columns: tuple[Column, ...]
 
 

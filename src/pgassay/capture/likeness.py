@@ -12,7 +12,9 @@ What a source does not tell is not compared: of one that only its log tells of, 
 of a log without durations no time is.
 """
 
+from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from pgassay.capture.format import Load, Statement
 from pgassay.capture.scripts import control_of
@@ -22,6 +24,8 @@ ENOUGH = 0.8
 """The least score of a load that is called like the source's."""
 NEGLIGIBLE = 0.05
 """Amounts a call below this (one block in twenty calls) are alike, whatever their ratio."""
+
+_SHARE = "share"
 
 
 def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
@@ -43,19 +47,20 @@ def compare(source: Load, here: Load, pace: float | None = None) -> Likeness:
     keys = {_key(each) for each in here.statements if each.calls}
     played = sum(share for key, share in shares.items() if key in keys) if shares and keys else None
     whole = None if played is None else 1.0
+    there, now = _figures(source, source), _figures(source, here)
     parts = [
-        Part(name, whole, played, "share", played, counts=False, caps=True),
+        Part(name, whole, played, _SHARE, played, counts=False, caps=True),
         common("calls by statement", _shares(source, "calls"), _shares(here, "calls")),
         common("time by statement", _shares(source, "exec_ms"), _shares(here, "exec_ms")),
         by_call("rows a call", "rows"),
-        _amount("blocks a call", _blocks(source, source), _blocks(source, here), ""),
-        _share("blocks not in shared_buffers", _missed(source, source), _missed(source, here)),
+        _amount("blocks a call", there.blocks, now.blocks, ""),
+        _amount("blocks not in shared_buffers", there.missed, now.missed, _SHARE),
         by_call("WAL records a call", "wal_records"),
         by_call("WAL a call", "wal_bytes", "bytes", counts=False),
         by_call("temporary blocks a call", "temp_blocks"),
-        _share("HOT updates", _hot(source), _hot(here)),
-        _amount("active sessions", _active(source), _active(here), "", counts=False),
-        common("wait events", _waits(source), _waits(here)),
+        _amount("HOT updates", there.hot, now.hot, _SHARE),
+        _amount("active sessions", there.active, now.active, "", counts=False),
+        common("wait events", there.waits, now.waits),
         by_call("time a call", "exec_ms", "ms", counts=False),
     ]
     if pace is not None:
@@ -77,6 +82,9 @@ def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
     if not all(calls):
         return ()
     mine, theirs = ({_key(each): each for each in load.statements} for load in (source, here))
+    source_ms, here_ms = (
+        {name: each.exec_ms / each.calls for name, each in found.items() if each.exec_ms} for found in (mine, theirs)
+    )
     pairs = [
         StatementPair(
             (mine.get(name) or theirs[name]).text,
@@ -84,23 +92,20 @@ def _by_statement(source: Load, here: Load) -> tuple[StatementPair, ...]:
             here_calls=calls[1].get(name, 0.0),
             source_time=time[0].get(name, 0.0),
             here_time=time[1].get(name, 0.0),
-            source_ms=_mean_ms(mine.get(name)),
-            here_ms=_mean_ms(theirs.get(name)),
+            source_ms=source_ms.get(name),
+            here_ms=here_ms.get(name),
         )
         for name in dict.fromkeys((*mine, *theirs))
     ]
     return tuple(sorted(pairs, key=lambda each: -each.distance))
 
 
-def _mean_ms(statement: Statement | None) -> float | None:
-    return statement.exec_ms / statement.calls if statement is not None and statement.exec_ms else None
-
-
 def _shares(load: Load, counter: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for each in load.statements:
         found[_key(each)] = found.get(_key(each), 0.0) + getattr(each, counter)
-    return _normal(found)
+    total = sum(found.values())
+    return {name: amount / total for name, amount in found.items()} if total > 0 else {}
 
 
 def _key(statement: Statement) -> str:
@@ -108,21 +113,14 @@ def _key(statement: Statement) -> str:
     return control_of(statement.text) or str(statement.query_id)
 
 
-def _normal(amounts: Mapping[str, float]) -> dict[str, float]:
-    total = sum(amounts.values())
-    return {name: amount / total for name, amount in amounts.items()} if total > 0 else {}
-
-
 def _amount(name: str, source: float | None, here: float | None, unit: str, *, counts: bool = True) -> Part:
-    if source is None or here is None:
-        return Part(name, source, here, unit, None, counts)
-    most = max(source, here)
-    return Part(name, source, here, unit, min(source, here) / most if most > NEGLIGIBLE else 1.0, counts)
-
-
-def _share(name: str, source: float | None, here: float | None) -> Part:
-    like = None if source is None or here is None else 1.0 - abs(source - here)
-    return Part(name, source, here, "share", like)
+    like = None
+    if source is not None and here is not None:
+        most = max(source, here)
+        like = min(source, here) / most if most > NEGLIGIBLE else 1.0
+        if unit == _SHARE:
+            like = 1.0 - abs(source - here)
+    return Part(name, source, here, unit, like, counts)
 
 
 def _a_call(source: Load, load: Load, counter: str) -> float | None:
@@ -136,28 +134,25 @@ def _a_call(source: Load, load: Load, counter: str) -> float | None:
     return sum(calls[each.query_id] * getattr(each, counter) / each.calls for each in known) / whole if whole else None
 
 
-def _blocks(source: Load, load: Load) -> float | None:
+class _Figures(NamedTuple):
+    """Blocks a call, the share of them that was read, that of HOT updates, active sessions, waits by share."""
+
+    blocks: float | None
+    missed: float | None
+    hot: float | None
+    active: float | None
+    waits: Mapping[str, float]
+
+
+def _figures(source: Load, load: Load) -> _Figures:
     hit, read = _a_call(source, load, "blocks_hit"), _a_call(source, load, "blocks_read")
-    return None if hit is None or read is None else hit + read
-
-
-def _missed(source: Load, load: Load) -> float | None:
-    blocks, read = _blocks(source, load), _a_call(source, load, "blocks_read")
-    return read / blocks if blocks and read is not None else None
-
-
-def _hot(load: Load) -> float | None:
+    blocks = None if hit is None or read is None else hit + read
+    missed = read / blocks if blocks and read is not None else None
     updates = load.counters.get("updates", 0.0)
-    return load.counters.get("hot_updates", 0.0) / updates if updates else None
-
-
-def _active(load: Load) -> float | None:
-    return sum(each.states.get("active", 0) for each in load.moments) / len(load.moments) if load.moments else None
-
-
-def _waits(load: Load) -> dict[str, float]:
-    found: dict[str, float] = {}
+    hot = load.counters.get("hot_updates", 0.0) / updates if updates else None
+    active = [each.states.get("active", 0) for each in load.moments]
+    waits: Counter[str] = Counter()
     for moment in load.moments:
-        for name, count in moment.waits.items():
-            found[name] = found.get(name, 0.0) + count
-    return _normal(found)
+        waits.update(moment.waits)
+    shares = {name: count / waits.total() for name, count in waits.items()} if waits.total() > 0 else {}
+    return _Figures(blocks, missed, hot, sum(active) / len(active) if active else None, shares)

@@ -580,6 +580,7 @@ class _Reader:
                 self._note(_parameter(each), Use(Role.VALUE, *found))
 
     def _insert(self, node: Any) -> None:
+        """Assignments prevail: in INSERT … SELECT $1 the parameter is a constant of a select list, too."""
         table, chosen = self._of(node.relation), node.selectStmt
         if table is None or chosen is None:
             return
@@ -590,8 +591,8 @@ class _Reader:
             self.meets_no_key = all(name in by_name and by_name[name].keyed is False for name in names)
         for row in rows:
             for name, value in zip(names, row, strict=False):
-                if name in by_name:
-                    self._assign(_parameter(value), Use(Role.ASSIGNED, table, by_name[name]))
+                if name in by_name and (number := _parameter(value)) is not None:
+                    self.uses[number] = Use(Role.ASSIGNED, table, by_name[name])
 
     def _assignments(self, table: Table | None, targets: Sequence[Any]) -> None:
         for target in targets:
@@ -600,8 +601,8 @@ class _Reader:
             if _is(value, "MultiAssignRef"):
                 row = value.source
                 value = row.args[value.colno - 1] if _is(row, "RowExpr") else None
-            if column is not None:
-                self._assign(_parameter(value), Use(Role.ASSIGNED, table, column))
+            if column is not None and (number := _parameter(value)) is not None:
+                self.uses[number] = Use(Role.ASSIGNED, table, column)
 
     _READERS: ClassVar[Mapping[str, Callable[["_Reader", Any], None]]] = {
         "SelectStmt": _select,
@@ -612,11 +613,6 @@ class _Reader:
         "CoalesceExpr": _alternatives,
         "MinMaxExpr": _alternatives,
     }
-
-    def _assign(self, number: int | None, use: Use) -> None:
-        """Assignments prevail: in INSERT … SELECT $1 the parameter is a constant of a select list, too."""
-        if number is not None:
-            self.uses[number] = use
 
     def _rest(self, node: Any, *, qualifies: bool, reason: str, kind: str = "text") -> None:
         if isinstance(node, tuple):

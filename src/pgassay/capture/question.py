@@ -219,12 +219,6 @@ def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = Non
     return max(1, ceil(mean), ceil(busy))
 
 
-def protocol_of(load: Load) -> str:
-    """`prepared` where the server planned far fewer statements than it ran (pg_stat_statements.track_planning)."""
-    calls, plans = (sum(getattr(each, name) for each in load.statements) for name in ("calls", "plans"))
-    return "prepared" if plans and plans < calls / 2 else "simple"
-
-
 def document(
     source: Source,
     load: Load | None,
@@ -260,7 +254,9 @@ def document(
         played["script"] = [f"{path}@{weight}" for path, weight in scripts.items()]
     if load is not None and replayed is None:
         clients = clients_of(load, pauses=pauses, multiple=None if pace is None else pace.multiple)
-        played |= {"clients": clients, "protocol": protocol_of(load)}
+        calls, plans = (sum(getattr(each, name) for each in load.statements) for name in ("calls", "plans"))
+        # By pg_stat_statements.track_planning: the server planned far fewer statements than it ran.
+        played |= {"clients": clients, "protocol": "prepared" if plans and plans < calls / 2 else "simple"}
     if pace is not None:
         played["rate"] = level(pace.rate_tps)
     varied: dict[str, Any] = {"factors": factors}

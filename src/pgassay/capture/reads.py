@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pgassay.capture.format import Column, Function, Statement, Table, View
+from pgassay.capture.format import Column, Statement, Table, View
 from pgassay.capture.privacy import private_name
 
 MARK = "pgassay capture"
@@ -40,12 +40,12 @@ ALWAYS = (
     Read("pg_rewrite", "which columns of tables the columns of your views are"),
     Read("pg_roles, pg_db_role_setting", "search_path of the roles that the load is of"),
 )
-STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width, correlation; no values")
+STATISTICS = Read("pg_stats", "of each column: distinct values, share of nulls, width; no values")
 VALUES = Read("pg_stats", "of each column: also its commonest values and its histogram")
 LOAD = (
     Read("pg_stat_statements", "statements with $1 for each constant, calls, times, blocks, WAL", "twice"),
     Read("pg_stat_activity", "states and wait events of client sessions; no texts", "each second"),
-    Read("pg_stat_database, pg_stat_wal, pg_stat_user_tables", "counters of the database", "twice"),
+    Read("pg_stat_wal, pg_stat_user_tables", "WAL, updates and HOT updates", "twice"),
 )
 
 
@@ -77,12 +77,12 @@ EXTENSIONS = (
 
 
 TABLES = (
-    f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages, pg_total_relation_size(c.oid)"
+    f"SELECT {_OURS} n.nspname, c.relname, c.reltuples, c.relpages"
     f" FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
     f" WHERE c.relkind IN ('r', 'p', 'm') AND {_USERS_OWN} AND NOT EXISTS (SELECT FROM pg_depend x"
     " WHERE x.classid = 'pg_class'::regclass AND x.objid = c.oid AND x.deptype = 'e') ORDER BY 1, 2"
 )
-"""Schema, name, rows (-1 if unknown), pages, bytes with indexes and TOAST, of tables and materialized views."""
+"""Schema, name, rows (-1 if unknown) and pages of tables and materialized views."""
 
 
 COLUMNS = (
@@ -105,7 +105,7 @@ def statistics(*, values: bool) -> str:
     """Schema, table, column and the row of pg_stats; its values as arrays of text, or NULL."""
     found = "most_common_vals::text::text[], most_common_freqs::float8[], histogram_bounds::text::text[]"
     return (
-        f"SELECT {_OURS} schemaname, tablename, attname, null_frac, avg_width, n_distinct, correlation,"
+        f"SELECT {_OURS} schemaname, tablename, attname, null_frac, avg_width, n_distinct,"
         f" {found if values else 'NULL::text[], most_common_freqs::float8[], NULL::text[]'} FROM pg_stats"
         " WHERE schemaname NOT IN ('pg_catalog', 'information_schema') ORDER BY inherited"
     )
@@ -219,11 +219,8 @@ def counters(major: int, *, replica: bool) -> str:
     else:
         wal = "NULL::float8" if replica else "pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8"
     return (
-        f"SELECT {_OURS} d.xact_commit AS commits, d.xact_rollback AS rollbacks, d.blks_hit AS blocks_hit,"
-        " d.blks_read AS blocks_read, d.temp_bytes AS temp_bytes, d.temp_files AS temp_files,"
-        f" {wal} AS wal_bytes, t.updates, t.hot_updates FROM pg_stat_database d,"
-        " (SELECT coalesce(sum(n_tup_upd), 0)::int8 AS updates, coalesce(sum(n_tup_hot_upd), 0)::int8 AS hot_updates"
-        " FROM pg_stat_user_tables) t WHERE d.datname = current_database()"
+        f"SELECT {_OURS} {wal} AS wal_bytes, coalesce(sum(n_tup_upd), 0)::int8 AS updates,"
+        " coalesce(sum(n_tup_hot_upd), 0)::int8 AS hot_updates FROM pg_stat_user_tables"
     )
 
 
@@ -323,14 +320,6 @@ def views_of(rows: Rows) -> tuple[View, ...]:
     )
 
 
-def functions_of(rows: Rows) -> tuple[Function, ...]:
-    """Rows as `FUNCTIONS` gives them; of one name all are, in order."""
-    return tuple(
-        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
-        for name, names, kinds, volatile, trusted in rows
-    )
-
-
 def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Table, ...], tuple[str, ...]]:
     """The tables in order, and the columns whose values were left out because of their names.
 
@@ -343,26 +332,25 @@ def tables_of(tables: Rows, columns: Rows, statistics: Rows) -> tuple[tuple[Tabl
     found = {(row[0], row[1], row[2]): row[3:] for row in statistics}
     left_out: list[str] = []
     result = []
-    for schema, table, rows, pages, total_bytes in tables:
+    for schema, table, rows, pages in tables:
         described = []
         for column in by_table.get((schema, table), []):
             known = found.get((schema, table, column.name))
-            if known is not None and private_name(column.name) and (known[4] or known[6]):
+            if known is not None and private_name(column.name) and (known[3] or known[5]):
                 left_out.append(f"{schema}.{table}.{column.name}")
-                known = (*known[:4], None, known[5], None)
+                known = (*known[:3], None, known[4], None)
             if known is not None:
-                null_share, width, n_distinct, correlation, values, shares, histogram = known
+                null_share, width, n_distinct, values, shares, histogram = known
                 column = replace(
                     column,
                     null_share=float(null_share),
                     width_bytes=int(width),
                     n_distinct=float(n_distinct),
-                    correlation=None if correlation is None else float(correlation),
                     common_values=tuple(values or ()),
                     common_shares=tuple(map(float, shares or ())),
                     histogram=tuple(histogram or ()),
                 )
             described.append(column)
         count = None if rows < 0 else float(rows)
-        result.append(Table(schema, table, count, int(pages), int(total_bytes), tuple(described)))
+        result.append(Table(schema, table, count, int(pages), tuple(described)))
     return tuple(result), tuple(left_out)

@@ -310,7 +310,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class KeptLog:
-    """A file of what can be played of the logs that are read: each event is taken as it comes by."""
+    """A file of what can be played of the logs that are read: each event is taken as it comes by, if it is of the
+    `database`; of all where that is empty."""
 
     def __init__(self, file: TextIO, database: str) -> None:
         self._file = file
@@ -340,13 +341,6 @@ class KeptLog:
             return
         self.calls += kind in ("statement", "execute")
         self._file.write(line_of(event))
-
-
-@contextmanager
-def keeping(path: Path, database: str) -> Iterator[KeptLog]:
-    """Keep the sessions of `database` in the file at `path`, of all where it is empty."""
-    with path.open("w", encoding="utf-8") as file:
-        yield KeptLog(file, database)
 
 
 def line_of(event: Event) -> str:

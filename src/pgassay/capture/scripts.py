@@ -127,13 +127,6 @@ def integer_lines(name: str, column: Column) -> list[str]:
     return [*lines, f"\\set {name}_u random(1, {_PARTS})", f"\\set {name} CASE {cases} ELSE :{name} END"]
 
 
-def fresh_line(name: str, column: Column) -> str:
-    """The line that sets `name` to a whole number above all that a unique column holds."""
-    greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
-    most = min(greatest + _FRESH_SPAN, INTEGERS[column.type])
-    return f"\\set {name} random({min(greatest + 1, most)}, {most})"
-
-
 def literal(value: str) -> str:
     r"""A constant of SQL that means the same to the server, to pgbench and to our player.
 
@@ -461,7 +454,7 @@ def _observed(statement: Statement, parsed: Parsed, prefix: str) -> StatementVal
     for number, use in parsed.uses.items():
         if use.role is Role.ASSIGNED and use.column is not None and use.column.unique:
             with suppress(CannotDrawError):  # of another type: an INSERT of a key that is there does nothing
-                _draw_fresh(number, use.column, found, f"{use.column.name}: a new key, since the observed one is there")
+                draw_fresh(number, use.column, found, f"{use.column.name}: a new key, since the observed one is there")
     kept = ({number: text for number, text in each.items() if number not in found.inline} for each in tuples)
     found.tuples = [each for each in kept if each]
     return found
@@ -509,7 +502,7 @@ class _Drawing:
         """The share of its table that this parameter chooses: of the rows that a call returned or changed on average,
         what values that are compared leave, to equal parts where several such parameters choose. None where rows do
         not tell."""
-        rows, uses, filters = _rows_of(use), self._parsed.uses, self._parsed.filters
+        rows, uses, filters = use.table.rows if use.table else None, self._parsed.uses, self._parsed.filters
         if not rows or self._parsed.aggregates or self._parsed.limited:
             return None
         choosing = [each for number, each in uses.items() if number in filters and each.table == use.table]
@@ -519,25 +512,23 @@ class _Drawing:
         parts = {(each.column, each.path) for each in choosing if each.role in _AIMED}
         return min(1.0, float(share ** (1 / max(1, len(parts)))))
 
-    def _range_share(self, use: Use) -> tuple[float, str]:
-        known = self._share_of(use)
-        return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
-
     def _draw_bound(self, number: int, use: Use) -> None:
         """One end of a range: so far from the other end of the column as the rows that came back are of."""
         table, column = _of(use)
-        share, how = self._range_share(use)
+        known = self._share_of(use)
+        share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
         places = (min(1.0, share * self._random.uniform(0.5, 1.5)) for _ in range(TUPLES))
         sides = [1.0 - each if use.role is Role.LOWER else each for each in places]
         self._texts[number] = _at(table, use, column, sides)
-        self.found.said[number] = f"{use.role.value} a value of {table}.{column.name}, {share:.3g} of it ({how})"
+        self.found.said[number] = f"{use.role.value} a value of {table.name}.{column.name}, {share:.3g} of it ({how})"
 
     def _draw_range(self, low: int, high: int) -> None:
         found, use = self.found, self._parsed.uses[low]
         table, column = _of(use)
-        share, how = self._range_share(use)
-        found.said[low] = found.said[high] = f"a range of {table}.{column.name}, {share:.3g} of it ({how})"
-        dense = dense_range(column, _rows_of(use))
+        known = self._share_of(use)
+        share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+        found.said[low] = found.said[high] = f"a range of {table.name}.{column.name}, {share:.3g} of it ({how})"
+        dense = dense_range(column, table.rows)
         if dense is not None:
             width = max(0, round((dense[1] - dense[0] + 1) * share) - 1)
             start, end = found.name(low), found.name(high)
@@ -552,16 +543,16 @@ class _Drawing:
     def _draw_within(self, number: int, use: Use) -> None:
         """An array of values, a part of one, a pattern that matches it: of as many rows as came back."""
         table, column = _of(use)
-        share, rows, random, uses = self._share_of(use), _rows_of(use), self._random, self._parsed.uses
+        share, rows, random, uses = self._share_of(use), table.rows, self._random, self._parsed.uses
         if use.role is Role.ARRAY:
             drawn = {number: arrays(column, share, rows, TUPLES, LIST_MAX, random)}
         elif use.role is Role.PATTERN:
             blocks = (self._statement.blocks_hit + self._statement.blocks_read) / self._statement.calls
-            whole = use.table is not None and use.table.pages > 1 and blocks >= use.table.pages / 2
+            whole = table.pages > 1 and blocks >= table.pages / 2
             form = "%{}%" if whole and use.made == "{}%" else use.made
             drawn = {number: patterns(column, share, form, TUPLES, random)}
         elif use.role is Role.WORD:
-            columns = (column,) if words(column) or use.table is None else use.table.columns
+            columns = (column,) if words(column) else table.columns
             drawn = {number: aimed(words(*columns), share, TUPLES, random)}
         elif column.type.endswith("[]"):
             drawn = {number: elements(column, share, use.made, TUPLES, random)}
@@ -573,18 +564,18 @@ class _Drawing:
         for each, values in drawn.items():
             sent = [array_text([value]) for value in values] if uses[each].made == "array" else values
             self._texts[each] = [literal(value) for value in sent]
-            self.found.said[each] = f"{uses[each].role.value} {table}.{column.name}: {len(set(values))} of them"
+            self.found.said[each] = f"{uses[each].role.value} {table.name}.{column.name}: {len(set(values))} of them"
 
     def _draw_list(self, number: int, use: Use) -> None:
         """A list of constants, of which PostgreSQL 18 shows the first: as many as the rows that came back are of."""
         table, column = _of(use)
-        found, rows = self.found, _rows_of(use)
+        found, rows = self.found, table.rows
         count, how = 2, "the fewest that are written so"
         if not (self._parsed.aggregates or self._parsed.limited) and rows and column.n_distinct:
             rows_a_call = self._statement.rows / self._statement.calls
             count = max(2, min(LIST_MAX, round(rows_a_call * column.distinct(rows) / rows)))
             how = "by the rows that it returned"
-        found.said[number] = f"a list of {count} values of {table}.{column.name} ({how})"
+        found.said[number] = f"a list of {count} values of {table.name}.{column.name} ({how})"
         if dense_range(column, rows) is not None:
             names = [f"{found.name(number)}_{n}" for n in range(1, count + 1)]
             found.lines += [line for name in names for line in integer_lines(name, column)]
@@ -608,14 +599,14 @@ class _Drawing:
             }[use.role]
             return
         table, column = _of(use)
-        where = f"{use.role.value} {table}.{column.name}"
+        where = f"{use.role.value} {table.name}.{column.name}"
         if use.role is Role.ADDED:
             found.inline[number], found.said[number] = use.text, where
             return
         if use.role is Role.ASSIGNED and column.unique:
-            _draw_fresh(number, column, found, f"{where}: a new key")
+            draw_fresh(number, column, found, f"{where}: a new key")
             return
-        if use.made == "{}" and dense_range(column, _rows_of(use)) is not None:
+        if use.made == "{}" and dense_range(column, table.rows) is not None:
             found.lines += integer_lines(found.name(number), column)
             found.inline[number], found.said[number] = f"(:{found.name(number)})", f"{where}: drawn each time"
             return
@@ -640,12 +631,15 @@ def _made_up(column: Column) -> str:
     return f"left(repeat(md5(random()::text), {ceil(width / 32)}), {width})"
 
 
-def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
+def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
+    """Let a parameter of a unique column be a key that is not there: of whole numbers one above all that it holds."""
     found.said[number] = said
     found.fresh.add(number)
     name = found.name(number)
     if column.type in INTEGERS:
-        found.lines.append(fresh_line(name, column))
+        greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
+        most = min(greatest + _FRESH_SPAN, INTEGERS[column.type])
+        found.lines.append(f"\\set {name} random({min(greatest + 1, most)}, {most})")
         found.inline[number] = f"(:{name})"
     elif column.type == "uuid":
         found.inline[number] = "gen_random_uuid()"
@@ -656,17 +650,13 @@ def _draw_fresh(number: int, column: Column, found: StatementValues, said: str) 
         raise CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
 
 
-def _of(use: Use) -> tuple[str, Column]:
+def _of(use: Use) -> tuple[Table, Column]:
     if use.table is None or use.column is None:
         raise CannotDrawError(use.reason or "its column is not known")
-    return use.table.name, use.column
+    return use.table, use.column
 
 
-def _rows_of(use: Use) -> float | None:
-    return use.table.rows if use.table else None
-
-
-def _at(table: str, use: Use, column: Column, places: Iterable[float]) -> list[str]:
+def _at(table: Table, use: Use, column: Column, places: Iterable[float]) -> list[str]:
     """The values at these places of the column's distribution, as SQL."""
     values = [quantile(column, place) for place in places]
     if None in values:
@@ -674,8 +664,8 @@ def _at(table: str, use: Use, column: Column, places: Iterable[float]) -> list[s
     return [use.made.replace("{}", literal(value)) for value in values if value is not None]
 
 
-def _no_statistics(table: str, column: Column) -> str:
-    return f"nothing is known of the values of {table}.{column.name}: run ANALYZE, and capture them"
+def _no_statistics(table: Table, column: Column) -> str:
+    return f"nothing is known of the values of {table.name}.{column.name}: run ANALYZE, and capture them"
 
 
 def _sql(parsed: Parsed, values: Mapping[int, str]) -> str:
@@ -702,13 +692,6 @@ class _Part:
     statement: Statement
     parsed: Parsed
     values: StatementValues
-
-    def type_of(self, number: int) -> str | None:
-        """The column's type of a parameter that may share its value; None for limits, ranges and unknown ones."""
-        use = self.parsed.uses.get(number)
-        if use is None or use.column is None or number in self.parsed.lists:
-            return None
-        return use.column.type if use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED) else None
 
 
 def pause_us(kind: Transaction) -> int:
@@ -752,7 +735,13 @@ def transaction_script(
 
 def _share(parts: Sequence[_Part], group: Sequence[tuple[int, int]]) -> None:
     """Give all parameters of a group the value of one of them: a new key, else one that is drawn each time."""
-    members = [(n, number) for n, number in group if n < len(parts) and parts[n].type_of(number) is not None]
+    members: dict[tuple[int, int], str] = {}  # the types of those that may: no limits, ranges, lists and unknown ones
+    for n, number in group:
+        use = parts[n].parsed.uses.get(number) if n < len(parts) else None
+        if use is None or use.column is None or number in parts[n].parsed.lists:
+            continue
+        if use.role in (Role.EQUAL, Role.OTHER, Role.ASSIGNED):
+            members[n, number] = use.column.type
     if len(members) < 2:
         return
 
@@ -764,10 +753,9 @@ def _share(parts: Sequence[_Part], group: Sequence[tuple[int, int]]) -> None:
     leader = min(members, key=rank)
     source, number = parts[leader[0]], leader[1]
     for n, other in members:
-        part = parts[n]
-        alike = {source.type_of(number), part.type_of(other)}
+        alike = {members[leader], members[n, other]}
         if (n, other) != leader and (len(alike) == 1 or alike <= set(INTEGERS)):
-            _take(part.values, other, source.values, number, f"the same as ${number} of statement {leader[0] + 1}")
+            _take(parts[n].values, other, source.values, number, f"the same as ${number} of statement {leader[0] + 1}")
 
 
 def _take(mine: StatementValues, number: int, theirs: StatementValues, other: int, how: str) -> None:
@@ -869,22 +857,21 @@ class ScriptedLoad:
         return 1.0 - sum(each.time_share for each in self.unplayed)
 
     @property
-    def application_share(self) -> float:
-        """The same of the application alone, without what keeps a database in order (VACUUM, ANALYZE, …)."""
-        upkeep = sum(each.time_share for each in self.unplayed if each.statement.text.lower().startswith(_UPKEEP))
-        return self.time_share / (1.0 - upkeep) if upkeep < 1.0 else 0.0
-
-    @property
     def too_little(self) -> str:
-        """Where less is played than an answer needs: how much, and what takes most of the rest; else empty."""
-        if self.played and self.application_share >= PLAYED_LEAST:
+        """Where less is played than an answer needs: how much, and what takes most of the rest; else empty.
+
+        It is the share of the application alone, without what keeps a database in order (VACUUM, ANALYZE, …).
+        """
+        upkeep = sum(each.time_share for each in self.unplayed if each.statement.text.lower().startswith(_UPKEEP))
+        share = self.time_share / (1.0 - upkeep) if self.played and upkeep < 1.0 else 0.0
+        if share >= PLAYED_LEAST:
             return ""
         what = "time" if self.timed else "calls"
         missing = [
             f"{each.time_share:.1%}: {brief(each.statement)}: {each.reason}" for each in self.unplayed[:_MISSING]
         ]
         return (
-            f"{self.application_share if self.played else 0:.1%} of the source's {what} can be played, so the answer"
+            f"{share:.1%} of the source's {what} can be played, so the answer"
             f" would be about another load; not played, {'; '.join(missing) or 'the capture has no statements'}"
         )
 

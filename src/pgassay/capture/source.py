@@ -61,10 +61,6 @@ class Rows:
     names: tuple[str, ...]
     rows: tuple[Row, ...]
 
-    def one(self) -> dict[str, Any]:
-        """The first row by name; empty where there is none."""
-        return dict(zip(self.names, self.rows[0], strict=True)) if self.rows else {}
-
 
 class Readable(Protocol):
     """What a capture asks: the real server, or a fake in a test."""

@@ -15,10 +15,10 @@ from typing import Any
 from pgassay import __version__
 from pgassay.capture import dump, files, logs, reads, replaying
 from pgassay.capture.errors import LACKS_STATISTICS, CaptureError, some
-from pgassay.capture.format import Capture, Cost, Data, Load, Moment, Source, Statement
+from pgassay.capture.format import Capture, Cost, Data, Function, Load, Moment, Source, Statement
 from pgassay.capture.logs import Event, LogFiles
 from pgassay.capture.privacy import require_parser, secret_in, without_literals
-from pgassay.capture.reads import HIDDEN, MARK, between, functions_of, merged, search_paths_of, tables_of, views_of
+from pgassay.capture.reads import HIDDEN, MARK, between, merged, search_paths_of, tables_of, views_of
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
 from pgassay.interfaces.running import Clock, Runner
@@ -152,7 +152,8 @@ def _load(
 
     def snapshot(*, texts: bool) -> tuple[tuple[Row, ...], dict[str, Any], int]:
         rows = session.read(EXTENSION, reads.statements(schema, source.major, texts=texts)).rows
-        return rows, session.read("the counters", counters).one(), clock.monotonic_ns()
+        found = session.read("the counters", counters)
+        return rows, dict(zip(found.names, found.rows[0], strict=True)), clock.monotonic_ns()
 
     before, counted, began_ns = snapshot(texts=False)
     moments: list[Moment] = []
@@ -184,7 +185,10 @@ def _described(
     held = dict(identity.source.settings)
     if found[0] != own:  # the study's sessions look where those of the busiest role do, not where ours did
         held["search_path"] = ", ".join('"' + name.replace('"', '""') + '"' for name in found[0])
-    functions = functions_of(session.read("the functions", reads.FUNCTIONS).rows)
+    functions = tuple(
+        Function(str(name), tuple(zip(names, kinds, strict=True)), volatile, trusted)
+        for name, names, kinds, volatile, trusted in session.read("the functions", reads.FUNCTIONS).rows
+    )
     views = views_of(session.read("the views", reads.VIEWS).rows)
     secrets = [f"values of {name}: its name says that they are private" for name in private]
     warnings = list(heard)
@@ -325,7 +329,8 @@ def capture(
     with files.new_directory(path) as folder:
         began_ns, before_ms = clock.monotonic_ns(), used()
         if request.logs is not None and request.with_literals:
-            with replaying.keeping(folder / replaying.FILE, identity.source.database) as kept:
+            with (folder / replaying.FILE).open("w", encoding="utf-8") as file:
+                kept = replaying.KeptLog(file, identity.source.database)
                 taken = take(session, identity, request, clock, tick, kept.take)
             taken = replace(taken, notes=(*taken.notes, kept.note))
         else:
@@ -337,10 +342,10 @@ def capture(
         elapsed_s = (clock.monotonic_ns() - began_ns) / 1e9
         data, data_s, data_cpu_ms = taken.capture.data, 0.0, None
         if tools.pg_dump is not None:
-            file = folder / dump.FILE
-            arguments = dump.command(tools.pg_dump, {**session.parameters, "application_name": MARK}, file)
-            dumped = dump.dump(arguments, session.password, file, tools.runner, session, local=session.local)
-            data = Data("dump", file.name, dumped.bytes, identity.database_bytes)
+            dump_file = folder / dump.FILE
+            arguments = dump.command(tools.pg_dump, {**session.parameters, "application_name": MARK}, dump_file)
+            dumped = dump.dump(arguments, session.password, dump_file, tools.runner, session, local=session.local)
+            data = Data("dump", dump_file.name, dumped.bytes, identity.database_bytes)
             data_s, data_cpu_ms = dumped.elapsed_s, dumped.cpu_ms
         spent = session.spent
         cost = Cost(

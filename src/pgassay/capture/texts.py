@@ -1,6 +1,6 @@
 """What `capture` and `ask` print: what will be read, what a capture holds and cost, what cannot be played; pure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from pgassay import outgoing
@@ -88,30 +88,29 @@ def cost(found: Cost) -> str:
 
 def played(load: ScriptedLoad) -> str:
     """How much of the load can be played, and the longest of what cannot."""
-    return outgoing.lines(_played(load))
-
-
-def _played(load: ScriptedLoad) -> Iterator[str]:
     names = {statement.query_id for each in load.played for statement in each.statements}
     count = len(names | {each.statement.query_id for each in load.unplayed})
     what = "time" if load.timed else "calls"
-    yield f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's {what}"
+    lines = [f"load: {len(names)} of {count} statements are played, {load.time_share:.1%} of the source's {what}"]
     within = [each for each in load.played if each.transaction]
     if within:
         calls, inside = (
             sum(each.weight * len(each.statements) for each in scripts) for scripts in (load.played, within)
         )
-        yield f"  {inside / calls:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
+        lines.append(
+            f"  {inside / calls:.1%} of their calls in transactions, by {len(within)} scripts of several statements"
+        )
     for kind, reason in load.taken_apart[:_SHOWN]:
         ended = kind.commits + kind.rollbacks
-        yield f"  taken apart: a transaction of {len(kind.statements)} statements, {ended} in the log: {reason}"
+        lines.append(f"  taken apart: a transaction of {len(kind.statements)} statements, {ended} in the log: {reason}")
     if len(load.taken_apart) > _SHOWN:
-        yield f"  taken apart: {len(load.taken_apart) - _SHOWN} more kinds of transactions"
+        lines.append(f"  taken apart: {len(load.taken_apart) - _SHOWN} more kinds of transactions")
     for each in load.unplayed[:_SHOWN]:
-        yield f"  not played, {each.time_share:.1%} of the {what}: {brief(each.statement)}: {each.reason}"
+        lines.append(f"  not played, {each.time_share:.1%} of the {what}: {brief(each.statement)}: {each.reason}")
     if len(load.unplayed) > _SHOWN:
         rest = load.unplayed[_SHOWN:]
-        yield f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the {what}"
+        lines.append(f"  and {len(rest)} more, {sum(each.time_share for each in rest):.1%} of the {what}")
+    return outgoing.lines(lines)
 
 
 def fail_with(reasons: Iterable[str]) -> str:
@@ -138,21 +137,16 @@ def likeness(found: Likeness) -> str:
         head = (
             f"how like the source's load is this one? {found.score:.0%}, the mean of the parts, at most what is played"
         )
-    return outgoing.lines([head, *lines, *_statements(found)])
-
-
-def _statements(found: Likeness) -> Iterator[str]:
-    """Those whose share of the time differs by more than a rounded per cent, the worst first."""
+    # Statements whose share of the time differs by more than a rounded per cent, the worst first.
     far = [each for each in found.statements if each.distance >= _LEAST_SHOWN]
     if far:
-        yield f"  statements that differ most, of {len(found.statements)}: calls, time, mean of a call"
-    for each in far[:_SHOWN]:
-        calls, time = (
-            f"{each.source_calls:.1%} → {each.here_calls:.1%}",
-            f"{each.source_time:.1%} → {each.here_time:.1%}",
-        )
-        mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (each.source_ms, each.here_ms))
-        yield f"    {calls}, {time}, {mean}: {' '.join(each.text.split())[:BRIEF]}"
+        lines.append(f"  statements that differ most, of {len(found.statements)}: calls, time, mean of a call")
+    for pair in far[:_SHOWN]:
+        calls = f"{pair.source_calls:.1%} → {pair.here_calls:.1%}"
+        time = f"{pair.source_time:.1%} → {pair.here_time:.1%}"
+        mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (pair.source_ms, pair.here_ms))
+        lines.append(f"    {calls}, {time}, {mean}: {' '.join(pair.text.split())[:BRIEF]}")
+    return outgoing.lines([head, *lines])
 
 
 def unlike(found: Likeness) -> str:

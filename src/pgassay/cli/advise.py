@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ from pgassay.cli.parser import add_options, excluded, timed, whole
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
 from pgassay.cli.run import add_owned_option, bench_options, run_path, silent
+from pgassay.errors import UsageError
 from pgassay.study.document import set_needs_value
 
 if TYPE_CHECKING:
@@ -86,9 +88,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.advise import folder
-    from pgassay.advise.search import require_optimiser
+    from pgassay.plugins import install_command
 
-    require_optimiser()
+    if find_spec("optuna") is None:
+        raise UsageError("pgassay advise needs Optuna, which is not installed", install_command("advise"))
     if not arguments.resume:
         return _begin(arguments)
     return _walk(arguments, arguments.resume.absolute(), folder.read(arguments.resume))

@@ -38,7 +38,7 @@ from pgassay.drive.root import Root, look_at_root, refusals_in
 from pgassay.drive.sessions import POINT, session_below
 from pgassay.errors import UsageError
 from pgassay.files import Directory, UntrustedError
-from pgassay.interfaces.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters, counts_nothing
+from pgassay.interfaces.drive_counters import DATA, SMART, SMART_WAL, WAL, DriveCounters
 from pgassay.interfaces.errors import DamagedError, DriveError, Missing, SpaceError
 from pgassay.interfaces.places import Account, Mount, available_memory_bytes
 from pgassay.interfaces.running import Runner
@@ -445,10 +445,11 @@ class DriveSet:
             found[WAL] = wal[DATA]
         if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
             found[SMART_WAL] = wal[SMART]
+        # A drive that counts nothing stands along with one that does, so that the two are not taken for that one.
         if found and not wal:
-            found[SMART_WAL] = counts_nothing
+            found[SMART_WAL] = dict
         if found and not {DATA, SMART} & set(found):
-            found[SMART] = counts_nothing
+            found[SMART] = dict
         return found
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:

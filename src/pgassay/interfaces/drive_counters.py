@@ -74,8 +74,3 @@ SMART, SMART_WAL = "smart", "smart_wal"
 """The sources in a record: the drive of the data, and that of the WAL where it has its own; emulated ones first, then
 real ones by their SMART log, which costs a process and moves slowly: read at the edges of a window only."""
 NAND_WRITTEN = "nand_bytes_written"
-
-
-def counts_nothing() -> Counted:
-    """What a drive counts that counts nothing: along with one that does, so that the two are not taken for that one."""
-    return {}

@@ -323,6 +323,9 @@ class Load(Protocol):
 Own = TypeVar("Own", bound=LoadOptions)
 
 
+NO_GATE = 'the load "{}" cannot be played in slices: it cannot stand still between two transactions'
+
+
 class BaseLoad(Generic[Own]):
     """The base of drivers: holds options and tools, and does nothing in the steps that a driver leaves out.
 
@@ -370,11 +373,11 @@ class BaseLoad(Generic[Own]):
     @property
     def ungated(self) -> str | None:
         """Its program goes its own way; a driver whose load the player knows overrides this and `gate`."""
-        return no_gate(self.name)
+        return NO_GATE.format(self.name)
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        raise cannot_gate(self.ungated or no_gate(self.name))
+        raise cannot_gate(self.ungated or NO_GATE.format(self.name))
 
 
 @dataclass(frozen=True)
@@ -405,7 +408,7 @@ class Driver(Generic[Own]):
     def require_program(self) -> None:
         """Raise `UsageError` if its program is not installed: known before any PostgreSQL is built for it."""
         if self.program and children.which(self.program) is None:
-            raise no_program(self.program, self.program_hint)
+            raise UsageError(f'"{self.program}" is not installed', self.program_hint)
 
     def takes(self, name: str) -> bool:
         """Does it understand this option (`clients`, without the namespace)?"""
@@ -416,14 +419,6 @@ class Driver(Generic[Own]):
         """The options that not every driver has, as factors."""
         common = {each.pattern for each in factors_of(LoadOptions)}
         return tuple(each for each in factors_of(self.options) if each.pattern not in common)
-
-
-def no_program(program: str, hint: str) -> UsageError:
-    return UsageError(f'"{program}" is not installed', hint)
-
-
-def no_gate(driver: str) -> str:
-    return f'the load "{driver}" cannot be played in slices: it cannot stand still between two transactions'
 
 
 def cannot_gate(reason: str) -> UsageError:

@@ -24,7 +24,7 @@ from pgassay.interfaces.places import Mount
 from pgassay.lab.alternation import CONNECTION_S
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
 from pgassay.load import drivers
-from pgassay.record import calibrations, known
+from pgassay.record import calibrations, formats, known
 from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, Setting, TurnsRecord
 from pgassay.record.disk import RealDisk
 from pgassay.record.known import Kind, Lengths, Pace
@@ -251,7 +251,8 @@ def known_trial_s(nearest: Nearest) -> float | None:
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
     kind, data_bytes = _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms)
-    lengths = known.read_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE))
+    lengths_file = user_file().with_name(known.LENGTHS_FILE)
+    lengths = formats.read_or(resolved.environment.disk, lengths_file, known.KnownLengths())
     return lengths.pace(kind, data_bytes, latest)
 
 
@@ -298,7 +299,7 @@ def _place(mount: Mount) -> Setting:
 
 
 def known_disk(mount: Mount) -> dict[str, Any]:
-    found = known.read_disks(RealDisk(), user_file().with_name(known.DISK_FILE)).of(_place(mount))
+    found = formats.read_or(RealDisk(), user_file().with_name(known.DISK_FILE), known.KnownDisks()).of(_place(mount))
     return found.facts() if found is not None else {}
 
 

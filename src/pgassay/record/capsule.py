@@ -91,7 +91,8 @@ class Contents:
     logs_left_out: tuple[Path, ...]
 
     def bytes_of(self, part: str) -> int:
-        return sum(_size(where) for name, where in self.files.items() if name.startswith(f"{part}/"))
+        chosen = [where for name, where in self.files.items() if name.startswith(f"{part}/")]
+        return sum(len(where) if isinstance(where, bytes) else where.stat().st_size for where in chosen)
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def write(contents: Contents, file: Path) -> Manifest:
     with errors.as_record_error(run.path, "read the run", errors.CHECK):
         for name, where in contents.files.items():
             with _opened(where) as part:
-                files[name] = Part(_size(where), hashlib.file_digest(part, "sha256").hexdigest())
+                digest = hashlib.file_digest(part, "sha256").hexdigest()
+                files[name] = Part(part.seek(0, os.SEEK_END), digest)
     manifest = Manifest(
         FORMAT, run.header.study, run.path.name, run.header.started_utc, run.header.program_version,
         tuple(str(each.get("version", "")) for each in run.host.get("postgres", ())),
@@ -200,7 +202,9 @@ def unpack(file: Path, folder: Path) -> Unpacked:
                     shutil.rmtree(folder, ignore_errors=True)
                     raise
         except (zipfile.BadZipFile, NotImplementedError, EOFError, ValueError) as failure:
-            raise _not_a_capsule(file, str(failure)) from failure
+            raise errors.RecordError(
+                f'"{file}" is not a capsule: {failure}', "pgassay export RUN --capsule FILE makes one"
+            ) from failure
     return Unpacked(manifest, folder)
 
 
@@ -224,7 +228,8 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
-    """The manifest, after everything that can be said without reading the other entries."""
+    """The manifest, after everything that can be said without reading the other entries; raises `ValueError` for what
+    is no capsule, `RecordError` for one that is not to be trusted."""
     entries = archive.infolist()
     if len(entries) > FILES_MAX:
         raise _unsafe_capsule(file, f"it has more than {FILES_MAX:,} files")
@@ -237,7 +242,7 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
     if sum(entry.file_size for entry in entries) > file.stat().st_size:
         raise _unsafe_capsule(file, "its files overlap")
     if not entries or entries[0].filename != MANIFEST or entries[0].file_size > MANIFEST_BYTES_MAX:
-        raise _not_a_capsule(file, f"it does not begin with {MANIFEST}")
+        raise ValueError(f"it does not begin with {MANIFEST}")
     manifest = _manifest(archive.read(MANIFEST), file)
     names = [entry.filename for entry in entries]
     _check_names(names, file)
@@ -287,16 +292,8 @@ def _copied(source: Any, target: Any) -> Part:
     return Part(size, digest.hexdigest())
 
 
-def _size(where: Path | bytes) -> int:
-    return len(where) if isinstance(where, bytes) else where.stat().st_size
-
-
 def _opened(where: Path | bytes) -> io.BytesIO | io.BufferedReader:
     return io.BytesIO(where) if isinstance(where, bytes) else where.open("rb")
-
-
-def _not_a_capsule(path: Path, what: str) -> errors.RecordError:
-    return errors.RecordError(f'"{path}" is not a capsule: {what}', "pgassay export RUN --capsule FILE makes one")
 
 
 def _damaged_capsule(path: Path, what: str) -> errors.DamagedError:

@@ -174,7 +174,7 @@ class RunDirectory:
             files = {
                 HEADER_FILE: formats.encode(header),
                 STUDY_FILE: study_toml.encode(),
-                HOST_FILE: formats.encode_host(host),
+                HOST_FILE: formats.encode({"format": FORMAT, "facts": dict(host)}),
                 **(more_files or {}),
             }
             for name, content in files.items():
@@ -263,8 +263,7 @@ class RunDirectory:
         rows = parquet(frame(record.number, series))
         with as_record_error(self.path, f"commit trial {record.number}"):
             hashes = trials.seal(self._disk, self.path, staging, record, rows)
-            trials.place(self._disk, self.path, record.number)
-        self._committed_now(record.number, hashes)
+        self._place(record.number, hashes)
         return trials.trial_path(self.path, record.number)
 
     def commit_block(self, finished: "Sequence[tuple[Staging, TrialRecord, Iterable[Sampled]]]") -> None:
@@ -284,11 +283,12 @@ class RunDirectory:
             self._disk.sync_directory(self.path / trials.DIRECTORY)  # else their names may be lost with the power
         self.journal.append(Kind.BLOCK_SEALED, {"trials": list(hashes)})
         for number, each in hashes.items():
-            with as_record_error(self.path, f"commit trial {number}"):
-                trials.place(self._disk, self.path, number)
-            self._committed_now(number, each)
+            self._place(number, each)
 
-    def _committed_now(self, number: int, hashes: Mapping[str, str]) -> None:
+    def _place(self, number: int, hashes: Mapping[str, str]) -> None:
+        """Rename a sealed trial into place, and journal that."""
+        with as_record_error(self.path, f"commit trial {number}"):
+            trials.place(self._disk, self.path, number)
         self.journal.append(Kind.TRIAL_COMMITTED, {"number": number, **hashes})
         self.committed[number] = hashes["sha256"]
         if number % CHUNK_TRIALS == CHUNK_TRIALS - 1:
@@ -302,9 +302,6 @@ class RunDirectory:
     def interrupted(self, reason: str) -> None:
         """Journal that the run ended early and in order (Ctrl-C), with the reason."""
         self.journal.append(Kind.INTERRUPTED, {"reason": reason})
-        self._forget_stop()
-
-    def _forget_stop(self) -> None:
         with as_record_error(self.path, "forget a stop"):
             forget_stop(self._disk, self.path)
 
@@ -318,7 +315,8 @@ class RunDirectory:
 
     def finish(self, reason: str) -> None:
         self.journal.append(Kind.FINISHED, {"reason": reason})
-        self._forget_stop()
+        with as_record_error(self.path, "forget a stop"):
+            forget_stop(self._disk, self.path)
         self.compact()
 
     def compact(self) -> None:

@@ -8,11 +8,11 @@ import json
 import math
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TextIO
 
 from pgassay.outgoing import cells, in_ascii
 from pgassay.record.reading import Run
-from pgassay.record.values import UNKNOWN_TIME_NS, TrialRecord
+from pgassay.record.values import UNKNOWN_TIME_NS
 
 _NS = 1_000_000_000
 
@@ -37,7 +37,7 @@ def rows(run: Run) -> Iterator[list[Cell]]:
     ]
     for trial in run.trials:
         yield [
-            *(*_place(trial).values(), *((trial.host,) if hosts else ())),
+            *(*(getattr(trial, name) for name in _PLACE), *((trial.host,) if hosts else ())),
             *(trial.status.value, "; ".join(f"{reason.code}: {reason.detail}" for reason in trial.reasons)),
             *(_utc(trial.started_wall_ns), _utc(trial.finished_wall_ns), trial.seed),
             *(
@@ -53,10 +53,6 @@ def write_csv(run: Run, file: TextIO) -> None:
     csv.writer(file, lineterminator="\n").writerows(cells(rows(run)))
 
 
-def _place(trial: TrialRecord) -> dict[str, str | int]:
-    return {name: getattr(trial, name) for name in _PLACE}
-
-
 def _responses(run: Run) -> list[str]:
     declared = [response.name for response in run.responses]
     return list(dict.fromkeys([*declared, *(name for trial in run.trials for name in trial.responses)]))
@@ -65,27 +61,27 @@ def _responses(run: Run) -> list[str]:
 def write_json(run: Run, file: TextIO) -> None:
     """Write an array with an object for every committed trial, whatever its status; a missing response is null."""
     responses = _responses(run)
-    file.write(in_ascii(json.dumps([_plain(trial, responses) for trial in run.trials], indent=2, allow_nan=False)))
+    plain = [
+        {
+            **{name: getattr(trial, name) for name in _PLACE},
+            "status": trial.status.value,
+            "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
+            "started": _utc(trial.started_wall_ns),
+            "finished": _utc(trial.finished_wall_ns),
+            "seed": trial.seed,
+            "levels": {
+                name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
+                for name, level in trial.levels.items()
+            },
+            "responses": {  # JSON has no form for what is not a number
+                name: value if (value := trial.responses.get(name)) is not None and math.isfinite(value) else None
+                for name in responses
+            },
+        }
+        for trial in run.trials
+    ]
+    file.write(in_ascii(json.dumps(plain, indent=2, allow_nan=False)))
     file.write("\n")
-
-
-def _plain(trial: TrialRecord, responses: list[str]) -> dict[str, Any]:
-    return {
-        **_place(trial),
-        "status": trial.status.value,
-        "reasons": [{"code": reason.code, "detail": reason.detail} for reason in trial.reasons],
-        "started": _utc(trial.started_wall_ns),
-        "finished": _utc(trial.finished_wall_ns),
-        "seed": trial.seed,
-        "levels": {
-            name: {"typed": level.typed, "canonical": level.canonical, "read_back": level.read_back}
-            for name, level in trial.levels.items()
-        },
-        "responses": {  # JSON has no form for what is not a number
-            name: value if (value := trial.responses.get(name)) is not None and math.isfinite(value) else None
-            for name in responses
-        },
-    }
 
 
 def _utc(wall_ns: int) -> str | None:

@@ -94,10 +94,6 @@ def decode_header(data: bytes, run: Path) -> RunHeader:
     return _decoded(RunHeader, _HEADER_STEPS, data, run, "run.json")
 
 
-def encode_host(facts: Mapping[str, Any]) -> bytes:
-    return encode({"format": FORMAT, "facts": dict(facts)})
-
-
 def decode_host(data: bytes, run: Path) -> dict[str, Any]:
     written_format(data, run, "host.json")
     facts = decode(dict[str, Any], data, run, "host.json").get("facts")

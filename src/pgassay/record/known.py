@@ -48,14 +48,11 @@ class KnownDisks:
         return next((each for each in self.disks if each.place.same_place(place)), None)
 
 
-def read_disks(disk: Disk, path: Path) -> KnownDisks:
-    """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
-    return formats.read_or(disk, path, KnownDisks())
-
-
 def remember_disk(disk: Disk, path: Path, new: DiskCapacities) -> None:
     with as_record_error(path, "keep what the disk can do"):
-        others = (each for each in read_disks(disk, path).disks if not each.place.same_place(new.place))
+        others = (
+            each for each in formats.read_or(disk, path, KnownDisks()).disks if not each.place.same_place(new.place)
+        )
         keep_file(disk, path, formats.encode(KnownDisks((*others, new))), private=True)
 
 
@@ -132,11 +129,7 @@ class KnownLengths:
         return KnownLengths((*(each for each in self.runs if each not in oldest), new))
 
 
-def read_lengths(disk: Disk, path: Path) -> KnownLengths:
-    """The user's file; empty when there is none, it cannot be read, or a later version wrote it."""
-    return formats.read_or(disk, path, KnownLengths())
-
-
 def remember_lengths(disk: Disk, path: Path, new: Lengths) -> None:
     with as_record_error(path, "keep what trials took"):
-        keep_file(disk, path, formats.encode(read_lengths(disk, path).with_one(new)), private=True)
+        known = formats.read_or(disk, path, KnownLengths())
+        keep_file(disk, path, formats.encode(known.with_one(new)), private=True)

@@ -115,12 +115,12 @@ class Run:
 
     @cached_property
     def _trials(self) -> tuple[tuple[TrialRecord, ...], tuple[LeftOut, ...]]:
-        found: list[TrialRecord] = []
+        found, decoder = list[TrialRecord](), TrialDecoder()
         lost = [LeftOut(number, MISSING) for number in self._journalled.keys() - set(self.numbers)]
         with as_record_error(self.path, "read the trials", CHECK):
             for number in self.numbers:
                 try:
-                    found.append(self._trial(number))
+                    found.append(self._trial(number, decoder))
                 except (DamagedError, OSError) as failure:
                     if not self.leave_out:
                         raise
@@ -204,15 +204,11 @@ class Run:
             return {}
         return read_index(self.disk, self.path, self._journalled)
 
-    def _trial(self, number: int) -> TrialRecord:
+    def _trial(self, number: int, decoder: TrialDecoder) -> TrialRecord:
         known = self._index.get(number)  # its rows are verified already
         where = f"{trials.DIRECTORY}/{number:06d}/{trials.TRIAL_FILE}"
         data = known.trial_json if known else self.disk.read(self.path / where)
         journalled = self._journalled.get(number)
         if known is None and journalled is not None and journalled != hashlib.sha256(data).hexdigest():
             raise damaged(self.path, f"{where} is not what was committed")
-        return self._decoder.decode(data, self.path, where)
-
-    @cached_property
-    def _decoder(self) -> TrialDecoder:
-        return TrialDecoder()
+        return decoder.decode(data, self.path, where)

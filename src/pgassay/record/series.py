@@ -189,7 +189,7 @@ def compact(disk: Disk, run: Path, journalled: Mapping[int, str]) -> None:
         whole = chunk < last or numbers[-1] % CHUNK_TRIALS == CHUNK_TRIALS - 1
         if not whole or (done and disk.exists(run / name)):
             continue
-        tables = [_trial_series(disk, run, number) for number in numbers]
+        tables = [_read(disk, trials.trial_path(run, number) / trials.SERIES_FILE) for number in numbers]
         replace_file(disk, run / name, parquet(_by_name(pl.concat(tables))))
         for number in numbers:
             index[number] = Indexed(journalled[number], _trial_json(disk, run, number), name)
@@ -224,7 +224,7 @@ def _wrong_rows(disk: Disk, run: Path, name: str, numbers: Iterable[int]) -> Ite
         yield f"it has rows of trial {number}, which the index does not say; delete it, it is rebuilt"
     for number in numbers:
         try:
-            own = _by_name(_trial_series(disk, run, number))
+            own = _by_name(_read(disk, trials.trial_path(run, number) / trials.SERIES_FILE))
         except pl.exceptions.PolarsError:
             continue  # its checksum shows that already
         if not whole.get((number,), own.clear()).equals(own):
@@ -238,10 +238,6 @@ def _by_name(table: pl.DataFrame) -> pl.DataFrame:
 
 def _trial_json(disk: Disk, run: Path, number: int) -> bytes:
     return disk.read(trials.trial_path(run, number) / trials.TRIAL_FILE)
-
-
-def _trial_series(disk: Disk, run: Path, number: int) -> pl.DataFrame:
-    return _read(disk, trials.trial_path(run, number) / trials.SERIES_FILE)
 
 
 def _read(disk: Disk, path: Path) -> pl.DataFrame:

@@ -60,11 +60,6 @@ class SliceRecord:
     def flush_s(self) -> float:
         return self.flush_ns / 1e9
 
-    @property
-    def charged_s(self) -> float:
-        """All the time that its transactions cost, in seconds."""
-        return self.active_s + self.flush_s
-
     def row(self, block: int, arm: str) -> SliceRow:
         parts = tuple(map(float, self.parts))
         charged = self.active_s, self.flush_s
@@ -72,7 +67,9 @@ class SliceRecord:
 
     @property
     def tps(self) -> float:
-        return self.transactions / self.charged_s if self.charged_s > 0 else 0.0
+        """By all the time that its transactions cost."""
+        charged_s = self.active_s + self.flush_s
+        return self.transactions / charged_s if charged_s > 0 else 0.0
 
 
 def rows(run: Run) -> tuple[SliceRow, ...]:

@@ -65,14 +65,10 @@ def begin(disk: Disk, run: Path, number: int) -> Staging:
     if not 0 <= number <= NUMBER_MAX:
         raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
     if disk.exists(trial_path(run, number)):
-        raise _committed_already(number)
-    staging = Staging(number, _staged(run, number))
+        raise RecordError(f"trial {number} is committed already and is never written again")
+    staging = Staging(number, run / DIRECTORY / f".staging-{number:06d}")
     disk.mkdir(staging.path)
     return staging
-
-
-def _committed_already(number: int) -> RecordError:
-    return RecordError(f"trial {number} is committed already and is never written again")
 
 
 def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: bytes) -> dict[str, str]:
@@ -81,7 +77,7 @@ def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: b
     if record.number != staging.number:
         raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
     if disk.exists(final):
-        raise _committed_already(staging.number)
+        raise RecordError(f"trial {staging.number} is committed already and is never written again")
     if disk.exists(staging.path / live_sample.FILE):
         disk.remove(staging.path / live_sample.FILE)
     for name in OURS:
@@ -101,11 +97,7 @@ def place(disk: Disk, run: Path, number: int) -> None:
     """Commit a trial that was sealed, by one rename; harmless where that is done."""
     final = trial_path(run, number)
     if not disk.exists(final):
-        disk.rename(_staged(run, number), final)
-
-
-def _staged(run: Path, number: int) -> Path:
-    return run / DIRECTORY / f".staging-{number:06d}"
+        disk.rename(run / DIRECTORY / f".staging-{number:06d}", final)
 
 
 def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:
