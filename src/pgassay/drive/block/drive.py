@@ -113,6 +113,8 @@ class BlockDrive:
 
     def clone(self, key: str, name: str) -> Path:
         path = self._place(name)
+        if not self.volume.has(key):
+            raise DriveError(f'there is no snapshot for key "{key}"')
         with self._undone_if_failed():
             self.volume.restore(key)
             self._mount(name)
