@@ -200,7 +200,7 @@ def test_the_list_of_reads_comes_first_and_the_cost_last() -> None:
     assert "its processor time cannot be seen from here" in shown
     assert "next: pgassay ask" not in shown, "it has no data"
     dumped = replace(taken(FakeServer()).capture, data=Data("dump", "data.dump", 1, 1))
-    assert "next: pgassay ask app.capture" in summary(dumped, Path("app.capture"))
+    assert "next: pgassay ask here/app.capture work_mem" in summary(dumped, Path("here/app.capture"))
 
 
 def test_names_are_looked_for_where_the_busiest_role_does_not_where_ours_does() -> None:

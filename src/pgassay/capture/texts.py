@@ -65,7 +65,7 @@ def summary(capture: Capture, path: Path) -> str:
     lines += [f"left out: {each}" for each in capture.secrets]
     lines.append(cost(capture.cost))
     if capture.data.file:
-        lines.append(f"next: pgassay ask {path.name} work_mem=4MB,64MB")
+        lines.append(f"next: pgassay ask {path} work_mem=4MB,64MB")
     else:
         lines.append("without data nothing can be asked of it; capture again with --data dump for that")
     return outgoing.lines(lines)
