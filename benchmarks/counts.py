@@ -81,7 +81,7 @@ CLOCK: Mapping[str, tuple[str, tuple[str, str], str]] = {
     "synchronous_commit": ("server.synchronous_commit", ("on", "off"), UPDATES),
     "protocol": ("load.protocol", ("prepared", "simple"), READS),
     "fillfactor": ("table.fillfactor", ("100", "75"), UPDATES),
-    "major": ("build.version", ("17", "18"), UPDATES),
+    "major": ("build.version", ("15", "18"), UPDATES),
     "cflags": ("build.cflags", ("-O2", "-O0"), READS),
     "checksums": ("init.data_checksums", ("off", "on"), UPDATES),
     "block_size": ("build.block_size", ("8kB", "4kB"), UPDATES),
