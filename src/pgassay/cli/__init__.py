@@ -6,6 +6,7 @@ Exit status as in docs/commands.md: 0 the command did its work, 2 usage or fault
 end every command as Ctrl-C does, so what it made is given back.
 """
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -105,6 +106,8 @@ def find_command(name: str) -> tuple[Command, str]:
 
 
 def console() -> None:
+    # A second thread of OpenBLAS waits by spinning, on a core that the servers need; sums do not depend on the machine.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     outgoing.guard()
     with Interruption().listening(), silence_broken(sys.argv[1:]):
         sys.exit(main())
