@@ -35,13 +35,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import page
     from pgassay.report.drives import measured_by
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
 
     folders = _folders(arguments)
     disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
     worst = SUCCESS
     for path, folder in folders.items():
-        with paused():
+        with garbage_collection_paused():
             findings = Findings(open_run(path), disk, weighed(arguments))
             require(arguments, findings.limits)
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)

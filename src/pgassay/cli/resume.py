@@ -37,8 +37,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     add("--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now")
     add_owned_option(parser)
-    add("--allow-busy", action="store_true", help="of older records: the run began so")
-    add("--allow-volatile", action="store_true", help="the same")
+    add(
+        "--allow-busy",
+        action="store_true",
+        help="for records of earlier versions: other programs were busy when the run began",
+    )
+    add(
+        "--allow-volatile",
+        action="store_true",
+        help="for records of earlier versions: its clusters were on tmpfs or overlay",
+    )
     add_build_options(parser)
     add_options(parser, "--live", "--trust")
     add_form_options(parser)

@@ -60,11 +60,11 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
     from pgassay.report import functions
     from pgassay.report.contents import document, write_csv
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.json_values import to_json
     from pgassay.report.text import render
 
-    with paused():
+    with garbage_collection_paused():
         findings = Findings(Run.open(path, leave_out=True), weigh=weighed(arguments))
         require(arguments, findings.limits)
         only = functions.NAME if arguments.functions else ""
@@ -81,10 +81,10 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     from pgassay.report.environments import side_by_side
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.json_values import to_json
 
-    with paused():
+    with garbage_collection_paused():
         found = side_by_side([Findings(open_run(path)) for path in paths])
     if arguments.json:
         facts = {

@@ -24,7 +24,7 @@ from datetime import datetime
 from enum import StrEnum
 from math import exp, inf, isfinite, log
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -78,8 +78,6 @@ class QuestionFile(Generic[Asked]):
     type: type[Asked]
     file: str
     kind: str
-    whole: Callable[[Asked], bool] = lambda question: True
-    """Can this one be gone on with?"""
 
     def read(self, disk: Disk, folder: Path) -> Asked | None:
         """What is asked there; None where nothing is. Raises `UsageError` for anything else."""
@@ -87,13 +85,13 @@ class QuestionFile(Generic[Asked]):
             return None
         try:
             found = msgspec.json.decode(disk.read(folder / self.file), type=self.type)
-            if found.format == FORMAT and self.whole(found):
+            if found.format == FORMAT:
                 return found
             why = f"its format is {found.format}, {FORMAT} is known"
         except (OSError, msgspec.MsgspecError) as error:
             why = str(error).partition("\n")[0]
         raise UsageError(
-            f'"{folder}" is no {self.kind} that can be gone on with: {why}', "name another directory with --out"
+            f'could not go on with the {self.kind} in "{folder}": {why}', "name another directory with --out"
         )
 
     def require_same(self, disk: Disk, folder: Path, asked: Asked) -> None:
@@ -413,7 +411,7 @@ ANSWER = "answer.json"
 class Question(CommitsQuestion):
     """The commits from good to bad, and how many blocks at most: of good against bad, and of all."""
 
-    commits: tuple[Commit, ...]
+    commits: Annotated[tuple[Commit, ...], msgspec.Meta(min_length=2)]
     first: int
     blocks: int
 
@@ -426,7 +424,7 @@ class Question(CommitsQuestion):
         return *super().key, self.commits
 
 
-BISECTIONS = QuestionFile(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
+BISECTIONS = QuestionFile(Question, "bisection.json", "bisection")
 
 
 GOOD, CHANGED = "good", "changed"

@@ -50,7 +50,7 @@ class Watcher:
         """The trial is committed, with this record."""
 
     def ruled(self, study: Study) -> None:
-        """The pace of the first blocks fixed how many there may be: the study with that number."""
+        """The study as the run's rule judges it from here on; before each decision."""
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         """The estimates so far, before the next decision."""

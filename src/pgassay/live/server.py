@@ -459,7 +459,7 @@ class _Site:
         async for piece in request.stream():
             form += piece
             if len(form) > _FORM_BYTES_MAX:
-                raise HTTPException(413, FOREIGN_ORIGIN)
+                raise HTTPException(413, f"a form has {_FORM_BYTES_MAX} bytes at most")
         given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
         if not secrets.compare_digest(given.encode(), self._writing.encode()):
             raise HTTPException(403, FOREIGN_ORIGIN)
