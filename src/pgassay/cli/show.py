@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli._runs import (
-    add_form_options,
-    last_run,
-    open_run,
-    require,
-    shown,
-    status,
-    weighed,
-)
+from pgassay.cli._runs import add_form_options, last_run, open_run, require_thresholds, shown, threshold_status, weighed
 from pgassay.cli.parser import add_options, excluded
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
@@ -66,7 +58,7 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
 
     with garbage_collection_paused():
         findings = Findings(Run.open(path, leave_out=True), weigh=weighed(arguments))
-        require(arguments, findings.limits)
+        require_thresholds(arguments, findings.limits)
         only = functions.NAME if arguments.functions else ""
         if only and not functions.SECTION.blocks(findings):
             raise UsageError(f'run "{path}" has no counts of two treatments', "run and compare count with --count")
@@ -76,7 +68,7 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
             print(to_json(document(findings, only)))
         else:
             print(render(findings, only) if only else shown(findings, arguments), end="")
-    return status(findings, check=arguments.check)
+    return threshold_status(findings, check=arguments.check)
 
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:

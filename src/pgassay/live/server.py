@@ -191,18 +191,15 @@ def listening(port: int) -> socket.socket:
     try:
         made.bind((ADDRESS, port))
         made.listen(CONNECTIONS_MAX)
-    except (OverflowError, OSError) as failure:
+    except OSError as failure:
         made.close()
-        if isinstance(failure, OverflowError):
-            why = "ports are 0 to 65535"
-        elif failure.errno == errno.EADDRINUSE:
+        if failure.errno == errno.EADDRINUSE:
             raise PgassayError(
                 f"port {port} of {ADDRESS} is in use", "name another one with --port, or --port 0 for any that is free"
             ) from failure
-        else:
-            why = (failure.strerror or str(failure)).lower()
         raise PgassayError(
-            f"could not listen on port {port} of {ADDRESS}: {why}", "name another one above 1023 with --port"
+            f"could not listen on port {port} of {ADDRESS}: {(failure.strerror or str(failure)).lower()}",
+            "name another one above 1023 with --port",
         ) from failure
     return made
 
