@@ -64,7 +64,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
             f" {per_cent(found.enough)} it is called unlike",
         )
     )
-    rows = []
+    rows: list[tuple[str | Cell, ...]] = []
     for part in found.parts:
         name = Cell(part.name, "" if part.counts else "at most" if part.caps else "not counted")
         figures = [_figure(value, part.unit) for value in (part.source, part.here)]
