@@ -59,6 +59,10 @@ class Plugin:
     others: tuple[str, ...] = ()
     """Other installed packages with a plug-in of this name in this group."""
 
+    @property
+    def origin(self) -> str:
+        return f"package {self.package} {self.version}"
+
     def load(self, kind: type[T]) -> T:
         """Import the object; raises `PluginError` for whatever the import raises, and if it is no `kind`."""
         if self.others:
@@ -78,7 +82,7 @@ class Plugin:
 
     def _error(self, reason: str) -> PluginError:
         return PluginError(
-            f'{self.group.noun} "{self.name}" of package {self.package} {self.version} cannot be used: {reason}',
+            f'{self.group.noun} "{self.name}" of {self.origin} cannot be used: {reason}',
             f"update or remove the package: pip install --upgrade {self.package}, or pip uninstall {self.package}",
         )
 

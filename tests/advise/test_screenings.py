@@ -190,7 +190,7 @@ def test_a_row_that_may_not_be_tried_has_failed_and_the_others_tell() -> None:
     by_name = {each.name: each for each in found.found}
     assert log(by_name["s2"].effect) == pytest.approx(0.2, abs=0.02)
     assert any(value is None for pair in found.values for value in pair.values())
-    with pytest.raises(UsageError, match="screening tells nothing"):
+    with pytest.raises(UsageError, match="screening has no result"):
         screened({}, fails=lambda configuration: True)
 
 

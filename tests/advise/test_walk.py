@@ -88,7 +88,7 @@ def test_points_that_fail_do_not_stop_it() -> None:
         return configuration.values["s3"] == "16" and configuration.values["s1"] == "16"
 
     server = Server(space_with(8), 0.02, 5, fails=fails)
-    with pytest.raises(UsageError, match="screening tells nothing"):
+    with pytest.raises(UsageError, match="screening has no result"):
         walk(task(server), Server(space_with(8), 0.02, 5, fails=lambda configuration: True))
     found = walk(Task(**{**vars(task(server)), "seed": 6}), server)
     assert found.failed > 0

@@ -42,8 +42,8 @@ def test_without_a_scheduler_a_plan_names_what_is_missing(capsys: pytest.Capture
         (("--client", "host2", "--scheduler", "nowhere"), "is not an address of a scheduler"),
         (("--client", "host2", "--scheduler", "tcp://192.0.2.1:8786"), "is not encrypted"),
         (("--client", "host2", "--scheduler", "tcp://127.0.0.1:1", "--set", "load.cores=rest"), "load.cores"),
-        (("--client", "h2", "--scheduler", "tcp://127.0.0.1:1", "--on", "tcp://127.0.0.1:1"), "exclude each other"),
-        (("--snapshots-in", "/kept", "--on", "tcp://127.0.0.1:1"), "--on and --snapshots-in exclude each other"),
+        (("--client", "h2", "--scheduler", "tcp://127.0.0.1:1", "--on", "tcp://127.0.0.1:1"), "cannot be used"),
+        (("--snapshots-in", "/kept", "--on", "tcp://127.0.0.1:1"), "--on and --snapshots-in cannot be used together"),
     ],
 )
 def test_what_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], words: tuple[str, ...], refusal: str) -> None:

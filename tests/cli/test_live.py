@@ -91,11 +91,11 @@ def instead_of_python(folder: Path, monkeypatch: pytest.MonkeyPatch, does: str) 
 @pytest.mark.parametrize(
     ("does", "said"),
     [
-        ("exit 1", "could not begin\n"),
-        ("echo 'pgassay: error: no room' >&2; echo 'hint: make some' >&2; exit 2", "could not begin: no room\n"),
-        ("echo 'Traceback' >&2; echo 'KeyError: 1' >&2; exit 1", "could not begin: KeyError: 1\n"),
-        ("echo '}'", "could not begin: }\n"),
-        ("echo '{}'", "could not begin: {}\n"),
+        ("exit 1", "could not start\n"),
+        ("echo 'pgassay: error: no room' >&2; echo 'hint: make some' >&2; exit 2", "could not start: no room\n"),
+        ("echo 'Traceback' >&2; echo 'KeyError: 1' >&2; exit 1", "could not start: KeyError: 1\n"),
+        ("echo '}'", "could not start: }\n"),
+        ("echo '{}'", "could not start: {}\n"),
     ],
 )
 def test_a_server_that_does_not_start_stops_no_run(

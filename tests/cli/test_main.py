@@ -64,8 +64,8 @@ def test_help_of_run_has_ten_options_first_and_the_others_under_headings(capsys:
     common = found.pop("options")
     assert common[0] == "--help"
     assert common[1:] == [
-        "--quick", "--as-published", "--set", "--levels", "--blocks", "--budget", "--data-dir", "--out", "--dry-run",
-        "--live",
+        "--quick", "--as-published", "--set", "--levels", "--blocks", "--budget", "--live", "--data-dir", "--out",
+        "--dry-run",
     ]  # fmt: skip
     assert [name for name, options in found.items() if not options] == ["positional arguments"]
     assert {"--weigh", "--check", "--resolution"} <= set(found["verdicts"])

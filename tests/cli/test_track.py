@@ -158,7 +158,7 @@ def test_ctrl_c_says_how_to_go_on(blocks: FakeBlocks, capsys: pytest.CaptureFixt
         (["--branch", "nowhere"], 'has no commit "nowhere"'),
         (["--git", "."], "is not a git repository"),
         (["--set", "build.source=git:pg"], "no git repository is named, or more than one"),
-        (["--live"], "track and --live cannot be used together"),
+        (["--live"], 'unrecognized argument "--live"'),
         (["--budget", "soon"], "soon"),
         (["--points", "0"], "wants a whole number from 1 on"),
     ],

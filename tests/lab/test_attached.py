@@ -13,7 +13,7 @@ from pgassay.lab.attached import AsLeft, bench_of, refusals
 from pgassay.lab.environment import ServerAccess
 from pgassay.lab.pairing import ONE_SERVER
 from pgassay.lab.pairing import refusals as no_turns
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import prepare_snapshot
 from pgassay.lab.settings import PREPARING, settings_of
 from pgassay.lab.workbench import BenchOptions
 from pgassay.report.regimes import regimes_of
@@ -49,7 +49,7 @@ def test_what_makes_preparing_quick_is_never_set_on_a_server_that_is_not_ours(
         return start(directory, settings, *more)
 
     monkeypatch.setattr(arm.installation, "start", noted)
-    prepare(arm)
+    prepare_snapshot(arm)
     assert given == [{}] if attached else given[0].items() >= {**PREPARING}.items()
 
 

@@ -1,5 +1,6 @@
 """A bisection on planted histories: found, between commits that do not build, not shown, resumed after a kill."""
 
+import json
 from math import exp, log
 from pathlib import Path
 from random import Random
@@ -147,9 +148,12 @@ def test_a_directory_holds_one_question_and_one_process(tmp_path: Path) -> None:
         BISECTIONS.opened(disk, folder, question(study="t")),
     ):
         pass
-    (folder / BISECTIONS.file).write_text("{", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no bisection"), BISECTIONS.opened(disk, folder, question()):
-        pass
+    path = folder / BISECTIONS.file
+    for damaged in ("{", json.dumps({**json.loads(path.read_bytes()), "commits": []})):
+        path.write_text(damaged, encoding="utf-8")
+        with pytest.raises(UsageError, match=r'could not go on with the bisection in ".*": [A-Z]') as refused:
+            BISECTIONS.read(disk, folder)
+        assert refused.value.hint == "name another directory with --out"
 
 
 class TestFakeBlocks(BlocksContract):

@@ -15,7 +15,7 @@ from pgassay.interfaces.server import Server
 from pgassay.lab import host_stage, preflight
 from pgassay.lab.arms import resolve
 from pgassay.lab.environment import Environment
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import prepare_snapshot
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.load.references import NetworkReference
@@ -70,7 +70,7 @@ def trial(simulation: Simulation, study: Study, environment: Environment) -> Tri
     staging = Path("/runs/away/trials/000001")
     simulation.machine.disk.make_root(staging)
     arm = resolve(study, environment).arms[0]
-    prepare(arm)
+    prepare_snapshot(arm)
     return Trial(arm, Assignment(1, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
 
@@ -113,7 +113,7 @@ def test_servers_that_live_at_once_have_a_port_each(place: Path) -> None:
     environment = site_with(simulation, FakeClient())
     arm = resolve(simulation.study, environment).arms[0]
     with host_stage.hosted(arm, place) as hosting:
-        prepare(arm)
+        prepare_snapshot(arm)
         clone = arm.drive.clone(arm.snapshot_key, "trial")
         started, _ = host_stage.start(hosting, arm, clone)
         started.stop()
@@ -123,7 +123,7 @@ def test_servers_that_live_at_once_have_a_port_each(place: Path) -> None:
 def test_a_client_that_is_not_there_is_no_outcome_of_the_treatment(place: Path) -> None:
     simulation, client = simulate(place, events={}), FakeClient()
     environment = site_with(simulation, client)
-    prepare(resolve(study_of(**AWAY), environment).arms[0])
+    prepare_snapshot(resolve(study_of(**AWAY), environment).arms[0])
     client.absent = True
     with pytest.raises(BenchError, match="no host client7"):
         trial(simulation, study_of(**AWAY), environment)

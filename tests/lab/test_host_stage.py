@@ -16,7 +16,7 @@ from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import FactorCatalogue, every_factor
 from pgassay.lab.environment import Environment
 from pgassay.lab.host_stage import host_factors_unavailable
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import prepare_snapshot
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment
 from pgassay.record.values import TrialRecord
@@ -88,7 +88,7 @@ def trial(simulation: Simulation, study: Study, environment: Environment, number
     staging = Path(f"/runs/hosted/trials/{number:06d}")
     simulation.machine.disk.make_root(staging)
     arm = resolve(study, environment).arms[0]
-    prepare(arm)
+    prepare_snapshot(arm)
     return Trial(arm, Assignment(number, 1, 1, study.arms[0], SEED, staging)).run()[0]
 
 

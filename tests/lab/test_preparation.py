@@ -8,7 +8,7 @@ import pytest
 from pgassay.lab.arms import resolve
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.machine import OVERHEAD_S, forecast
-from pgassay.lab.preparation import Prepared, prepare
+from pgassay.lab.preparation import PreparedSnapshot, prepare_snapshot
 from pgassay.load.sysbench import SysbenchOptions
 from pgassay.study.parsing import parse
 from tests.lab.machine import Machine
@@ -24,7 +24,7 @@ class SlowWear:
     """See `interfaces.store.Ageing`: its replay takes long."""
 
     machine: Machine
-    told_before: list[Prepared]
+    told_before: list[PreparedSnapshot]
     finished: list[str] = field(default_factory=list)
 
     def begin(self) -> None:
@@ -48,13 +48,13 @@ def test_what_ageing_takes_counts_as_preparation(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(simulation.machine.disk, "tool_writes", lambda path, data: None)  # no part of the record
     resolved = resolve(simulation.study, replace(simulation.environment(), socket_directory=sockets))
     assert forecast(resolved).ageing_s == 0.0
-    told: list[Prepared] = []
-    fresh = prepare(resolved.arms[0], told.append)
+    told: list[PreparedSnapshot] = []
+    fresh = prepare_snapshot(resolved.arms[0], told.append)
     assert told == [fresh]
     told.clear()
     wear = simulation.machine.drive.to_age = SlowWear(simulation.machine, told)
     assert forecast(resolved).ageing_s == 3 * (RUN_S + 1.0 + OVERHEAD_S), "a run for each of three snapshots"
-    aged = prepare(resolved.arms[1], told.append)
+    aged = prepare_snapshot(resolved.arms[1], told.append)
     assert wear.finished == [aged.key]
     assert told == [aged]
     assert aged.seconds >= fresh.seconds + RUN_S + REPLAY_S

@@ -4,11 +4,11 @@ import gc
 
 import pytest
 
-from pgassay.report.findings import paused
+from pgassay.report.findings import garbage_collection_paused
 
 
 def _fail() -> None:
-    with paused():
+    with garbage_collection_paused():
         assert not gc.isenabled()
         raise ZeroDivisionError
 
@@ -22,7 +22,7 @@ def test_it_is_paused_and_goes_on_again() -> None:
 def test_what_was_off_stays_off() -> None:
     gc.disable()
     try:
-        with paused():
+        with garbage_collection_paused():
             pass
         assert not gc.isenabled()
     finally:

@@ -164,7 +164,7 @@ def test_the_command_line_replaces_the_files_scale_and_keeps_what_it_says_of_the
     assert resolve("x", document, Overrides(scale="1/9"))["scale"] == {"by": "1/9", "cores": 32}
     assert resolve("x", document, Overrides())["scale"] == document["scale"]
     for each in ("4GB", ""):
-        with pytest.raises(UsageError, match="exclude each other"):
+        with pytest.raises(UsageError, match="cannot be used together"):
             resolve("x", document, Overrides(scale="1/9", scale_to=each))
     assert resolve("x", document, Overrides(scale=""))["scale"] == {"by": "", "cores": 32}, "which is refused"
 

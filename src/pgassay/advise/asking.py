@@ -21,6 +21,7 @@ from pgassay.advise.knowledge import (
     known_settings,
     nearest,
     setting_of,
+    unknown_setting,
 )
 from pgassay.advise.knowledge import Scale as SettingScale
 from pgassay.advise.laboratory import OURS, OVERHEAD
@@ -35,7 +36,7 @@ from pgassay.advise.space import (
     within,
 )
 from pgassay.advise.task import Question, Task, document
-from pgassay.errors import PgassayError, UsageError, did_you_mean
+from pgassay.errors import PgassayError, UsageError
 from pgassay.host import huge_pages
 from pgassay.interfaces.errors import ClusterError, HostError, NotSettableError, SettingError
 from pgassay.interfaces.factor import Factor
@@ -160,16 +161,10 @@ def settings_of(
     }
     for name in only:
         if name not in known and name not in space:
-            raise UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, (*known, *space)))
-    for name, table in space.items():
-        if name not in known and name not in strangers and not table.get("default"):
-            raise UsageError(
-                f'"{name}" is not a setting that pgassay or this PostgreSQL describes',
-                did_you_mean(name, sorted(known), f'give its default in the space: [{name}] default = "…"'),
-            )
+            raise unknown_setting(name, (*known, *space))
     below = {**known, **strangers}
     usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
-    found = {name: setting_of(name, table, below.get(name)) for name, table in space.items()} or usual
+    found = {name: setting_of(name, table, below.get(name), known) for name, table in space.items()} or usual
     for name in only:
         found.setdefault(name, known[name]) if name in known else None
     return tuple(each for name, each in found.items() if not only or name in only)

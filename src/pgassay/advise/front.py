@@ -113,13 +113,12 @@ def confirmed(
     )
     seen = laboratory.points(CONFIRMATION, start, own[1:], task.seed + 3, blocks, task.amounts.confirmation_s)
     points = judged(seen, labels, {each: task.turned_round(expected[each]) for each in chosen}, blocks)
-    shown = {  # of each line the objectives for which the screening has shown that it helps
-        point: {
+    shown: dict[Configuration, Mapping[str, tuple[int, ...]]] = {}
+    for point in chosen:
+        shown[point] = {  # of each line the objectives for which the screening has shown that it helps
             name: tuple(each.objective for each in screened if each.name == name and proof.helps(task, each, value))
             for name, value in point.changes_from(start).items()
         }
-        for point in chosen
-    }
     moved = moved_costs(seen, [each.configuration for each in points if each.configuration != start], blocks)
     return tuple(
         replace(each, shown=shown.get(each.configuration, {}), costs=moved.get(each.configuration, ()))

@@ -107,8 +107,11 @@ def _unknown(name: str) -> Setting:
     return replace(found, risk=Risk.DURABILITY, risks=next(iter(lost))) if lost else found
 
 
-def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None) -> Setting:
-    """A setting from its table, laid over what is known `below`; raises `UsageError` for what cannot be."""
+def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None, known: Iterable[str] = ()) -> Setting:
+    """A setting from its table, laid over what is known `below`; raises `UsageError` for what cannot be.
+
+    `known` are the names that a mistyped one may stand for.
+    """
     for key in table:
         if key not in _KEYS:
             raise UsageError(f'the space says "{key}" of {name}, which means nothing', nearest(key, _KEYS))
@@ -146,11 +149,15 @@ def setting_of(name: str, table: Mapping[str, Any], below: Setting | None = None
     if not found.default:
         raise UsageError(
             f'"{name}" is not a setting that pgassay or this PostgreSQL describes',
-            f'give its default in the space: [{name}] default = "…"',
+            did_you_mean(name, sorted(known), f'give its default in the space: [{name}] default = "…"'),
         )
     if found.scale is Scale.ENUM and ("low" in table or "high" in table) and not levels:
         raise UsageError(f"{name} has bounds and no scale", 'give scale = "log" or "linear", or list its levels')
     return found
+
+
+def unknown_setting(name: str, known: Iterable[str]) -> UsageError:
+    return UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

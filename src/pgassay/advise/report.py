@@ -89,11 +89,13 @@ def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
         lines += [f"  {screened_words(each)}" for each in placebos]
         if open_:
             names = ", ".join(each.name for each in open_)
-            lines.append(f"not told apart from no effect{of}, nor shown to have none: {names}")
+            lines.append(f"not resolved{of}: shown neither to matter nor not to: {names}")
         if active:
             lines += [f"matter{of}:", *(f"  {screened_words(each)}" for each in active)]
     searched, lost = counted(advice.trials, "configuration"), counted(advice.failed, "trial")
-    lines += [f"searched: {searched}; {lost} without a result", *(["refused or failed:"] if advice.refused else [])]
+    lines.append(f"searched: {searched}; {lost} without a result")
+    if advice.refused:
+        lines.append("refused or failed:")
     lines += [f"  {what}: {cause}, {often}: {why}" for what, cause, why, often in refused_rows(advice.refused)]
     if task.space.left_out:
         lines.append(f"not tried: {', '.join(task.space.left_out)} (pgassay advise --dry-run says why)")
@@ -485,8 +487,9 @@ def _points_blocks(task: Task, advice: Advice, titles: Mapping[str, str]) -> Ite
         for name, value in each.configuration.changes_from(task.space.start).items()
     ]
     yield Table(["point", "line", "standing"], lines, "Their lines", texts=True)
-    for each, conf in zip(advice.front, auto_confs(task, advice, objectives).values(), strict=True):
-        yield Folded(f"Lines of {each.label}", (Code(conf, "postgresql.auto.conf"),))
+    confs = auto_confs(task, advice, objectives)
+    for each in advice.front:
+        yield Folded(f"Lines of {each.label}", (Code(confs[f"point-{each.label}.conf"], "postgresql.auto.conf"),))
 
 
 def _settings_figure(task: Task, advice: Advice, at: int, objective: str, title: str) -> Figure:

@@ -288,7 +288,7 @@ def effects(
     if freedom < 1 or np.linalg.matrix_rank(x) < x.shape[1]:
         known = sum(len(_usable(mine, (pair.row, pair.mirror))) for pair, mine in zip(plan.pairs, values, strict=True))
         raise UsageError(
-            f"the screening tells nothing: {2 * len(plan.pairs) - known} of its {2 * len(plan.pairs)} trials have no"
+            f"the screening has no result: {2 * len(plan.pairs) - known} of its {2 * len(plan.pairs)} trials have no"
             " result",
             "see the reasons in its runs; narrow the space with --space, so that its far levels can be run",
         )

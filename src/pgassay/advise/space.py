@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import prod
 
-from pgassay.advise.knowledge import Risk, Scale, Setting, nearest
+from pgassay.advise.knowledge import Risk, Scale, Setting, unknown_setting
 from pgassay.errors import UsageError
 from pgassay.study.units import (
     BYTES_PER_UNIT,
@@ -117,8 +117,7 @@ class Space:
         for each in self.dimensions:
             if each.name == name:
                 return each
-        known = (each.name for each in self.dimensions)
-        raise UsageError(f'pgassay advise knows no setting "{name}"', nearest(name, known))
+        raise unknown_setting(name, (each.name for each in self.dimensions))
 
     @property
     def rule_of_thumb(self) -> Configuration:
@@ -321,7 +320,9 @@ def allowed(configuration: Configuration, limits: Limits) -> bool:
     return next(objections(configuration, limits), None) is None
 
 
-_LOWER = "lower what it names, in the space or in the start"
+def _contradiction(why: str) -> UsageError:
+    hint = "lower what it names, in the space or in the start"
+    return UsageError(f"no configuration of the space can be run: {why}", hint)
 
 
 def require_room(space: Space, limits: Limits) -> None:
@@ -330,7 +331,7 @@ def require_room(space: Space, limits: Limits) -> None:
     for configuration in (space.start.with_values(modest.values), space.start):
         why = next(objections(configuration, limits), None)
         if why is not None:
-            raise UsageError(f"no configuration of the space can be run: {why}", _LOWER)
+            raise _contradiction(why)
 
 
 def within(
@@ -352,8 +353,7 @@ def within(
                 nearer = found.with_values({each.name: each.levels[at - 1]})
                 lower.setdefault(sum(size for _, size in _memory(nearer, limits)), nearer)
         if not lower:
-            why = next(objections(found, limits))
-            raise UsageError(f"no configuration of the space can be run: {why}", _LOWER)
+            raise _contradiction(next(objections(found, limits)))
         found = lower[min(lower)]
     return found
 

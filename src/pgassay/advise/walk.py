@@ -142,8 +142,8 @@ class _Search:
 
 
 def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
-    """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening tells nothing."""
-    noted = list[Noted]()
+    """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening has no result."""
+    noted: list[Noted] = []
     return replace(_found(task, laboratory, tell, noted), refused=gathered(noted, task.space.start))
 
 

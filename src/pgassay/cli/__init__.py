@@ -102,7 +102,7 @@ def find_command(name: str) -> tuple[Command, str]:
         hint = did_you_mean(name, (*COMMANDS, *others), 'try "pgassay --help" for the commands')
         raise UsageError(f'unknown command "{name}"', hint)
     plugin = others[name]
-    return plugin.load(Command), f"from package {plugin.package} {plugin.version}"  # type: ignore[type-abstract]
+    return plugin.load(Command), f"from {plugin.origin}"  # type: ignore[type-abstract]
 
 
 def console() -> None:
@@ -121,11 +121,7 @@ def _help_text(others: Sequence[Plugin]) -> str:
     if others:
         lines += "\nCommands of other packages:\n"
     for plugin in others:
-        said = (
-            plugin.name_taken().message
-            if plugin.name in COMMANDS
-            else f"from package {plugin.package} {plugin.version}"
-        )
+        said = plugin.name_taken().message if plugin.name in COMMANDS else f"from {plugin.origin}"
         lines += f"  {plugin.name:<{width}}  {said}\n"
     return (
         "pgassay is a laboratory for PostgreSQL on storage: it runs real experiments and reports verdicts\n"

@@ -130,7 +130,7 @@ def weighed(arguments: argparse.Namespace) -> "Sequence[Threshold]":
     return [parse(*split(text)) for text in arguments.weigh]
 
 
-def require(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None:
+def require_thresholds(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None:
     """Raise `UsageError` for `--check` without a single threshold, before anything runs."""
     if arguments.check and not thresholds:
         raise UsageError(
@@ -139,7 +139,7 @@ def require(arguments: argparse.Namespace, thresholds: Sequence[object]) -> None
         )
 
 
-def status(findings: "Findings", *, check: bool) -> int:
+def threshold_status(findings: "Findings", *, check: bool) -> int:
     """The exit status: `NOT_HELD` where it is asked for and a threshold is not shown to hold, else success."""
     from pgassay.report.decide import holds
 

@@ -330,11 +330,11 @@ def _prepare(arms: "Sequence[ResolvedArm]") -> None:
     Raises `UsageError`; where a treatment fails by itself the run will say why.
     """
     from pgassay.interfaces.errors import BenchError
-    from pgassay.lab.preparation import prepare
+    from pgassay.lab.preparation import prepare_snapshot
 
     for arm in arms:
         with suppress(BenchError):
-            prepare(arm)
+            prepare_snapshot(arm)
 
 
 def statement_records(

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pgassay.cli.parser import excluded, whole
+from pgassay.cli.parser import whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
 from pgassay.cli.track import TREES, add_commit_options, study_of, subject_of, teller
@@ -35,8 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.disk import RealDisk, keep_file
     from pgassay.report.json_values import to_json
 
-    if arguments.live:
-        raise excluded("bisect", "--live")
     subject = subject_of(arguments)
     runner = LocalRunner(choose())
     commits = between(runner, Path(subject.repository), arguments.good, arguments.bad)

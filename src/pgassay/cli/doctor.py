@@ -175,7 +175,7 @@ def plugin_findings() -> list[Finding]:
             except plugins.PluginError as error:
                 findings.append(Finding("plugins", Severity.ERROR, error.message, error.hint or ""))
                 continue
-            text = f'{group.noun} "{plugin.name}" of package {plugin.package} {plugin.version}'
+            text = f'{group.noun} "{plugin.name}" of {plugin.origin}'
             findings.append(Finding("plugins", Severity.OK, text))
     return findings or [Finding("plugins", Severity.OK, "no plug-ins are installed")]
 

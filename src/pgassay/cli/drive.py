@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_cut_arguments(power)
     power.set_defaults(do=cut)
-    add_simulate(actions.add_parser("simulate", help="simulate what a load becomes inside a drive"))
+    simulated = "simulate a load's write amplification and latency on a modelled drive"
+    add_simulate(actions.add_parser("simulate", help=simulated))
     predicted = "simulate a run's load on drives of any size: write amplification, space, life"
     add_predict(actions.add_parser("predict", help=predicted))
     stored = "estimate what a compressing drive would store of an existing cluster"

@@ -70,7 +70,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
     from pgassay.record.check import check
     from pgassay.record.reading import Run
     from pgassay.report import page
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.formatting import size
 
     path, file = arguments.run, arguments.capsule
@@ -81,7 +81,7 @@ def _write_capsule(arguments: argparse.Namespace) -> int:
             print(f"{finding.severity}: {finding.where}: {finding.text}", file=sys.stderr)
         print(f"no capsule was written: the record in {path} is not what was committed", file=sys.stderr)
         return FOUND
-    with paused(), scratch.folder("report") as folder:
+    with garbage_collection_paused(), scratch.folder("report") as folder:
         page.write(Findings(run), folder, pictures=False)
         # Scripts that `pgassay ask` wrote into a capture have values of the server's rows, too.
         named = [

@@ -63,7 +63,7 @@ def add_client_options(parser: argparse._ActionsContainer, *, named: bool = True
     add(
         "--scheduler", metavar="ADDRESS", help="the scheduler that the client's worker is connected to: tls://HOST:PORT"
     )
-    add("--client-port", type=whole(1), metavar="N", help="the server's port for the client (default: 54320)")
+    add("--client-port", type=whole(1, 65535), metavar="N", help="the server's port for the client (default: 54320)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -105,7 +105,7 @@ def over_fleet(arguments: argparse.Namespace) -> bool:
     asked = getattr(arguments, "on", None) is not None
     if asked and arguments.snapshots_in is not None:
         raise UsageError(
-            "--on and --snapshots-in exclude each other",
+            "--on and --snapshots-in cannot be used together",
             "workers keep prepared data where their clusters live; leave out --snapshots-in",
         )
     return asked
@@ -195,7 +195,7 @@ def clients_of(arguments: argparse.Namespace) -> "Iterator[Callable[[str], Clien
     from pgassay.load.references import Loopback
 
     if over_fleet(arguments):
-        raise UsageError("--on and --client exclude each other", "run the blocks here and the load on the worker")
+        raise UsageError("--on and --client cannot be used together", "run the blocks here and the load on the worker")
     address = parse_address(address_text)
     local = LocalRunner(accounts.choose())
     if arguments.dry_run:

@@ -32,16 +32,17 @@ class Command(Protocol):
         """Do the work and return the exit status: 0 done, 2 fault. Raises `PgassayError`, which is printed."""
 
 
-def whole(least: int) -> Callable[[str], int]:
-    """The type of an option that takes a whole number from `least` on."""
+def whole(least: int, most: int | None = None) -> Callable[[str], int]:
+    """The type of an option that takes a whole number from `least` on, or from there to `most`."""
 
     def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
             number = least - 1
-        if number < least:
-            raise argparse.ArgumentTypeError(f'wants a whole number from {least} on, not "{text}"')
+        if number < least or (most is not None and number > most):
+            end = "on" if most is None else f"to {most}"
+            raise argparse.ArgumentTypeError(f'wants a whole number from {least} {end}, not "{text}"')
         return number
 
     return read
@@ -76,13 +77,6 @@ _SHARED: Mapping[str, Mapping[str, Any]] = {
     "--count": {
         "action": "store_true",
         "help": "count the instructions that the server executes, instead of timing it",
-    },
-    "--count-also": {
-        "action": "append_const",
-        "dest": "set",
-        "const": "load.count=also",
-        "default": [],
-        "help": "count them along with timing it, in trials of their own, on top of --budget",
     },
     "--json": {"action": "store_true", "help": "as JSON"},
     "--live": {"action": "store_true", "help": "show the run in a browser on this machine while it goes on"},

@@ -6,13 +6,7 @@ An advice is a folder of runs, of which one has the page with its answer.
 import argparse
 from pathlib import Path
 
-from pgassay.cli._runs import (
-    REPORT,
-    open_run,
-    require,
-    status,
-    weighed,
-)
+from pgassay.cli._runs import REPORT, open_run, require_thresholds, threshold_status, weighed
 from pgassay.cli.parser import add_options
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
@@ -35,17 +29,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from pgassay.report import page
     from pgassay.report.drives import measured_by
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
 
     folders = _folders(arguments)
     disk = measured_by(open_run(arguments.disk)) if arguments.disk else None
     worst = SUCCESS
     for path, folder in folders.items():
-        with paused():
+        with garbage_collection_paused():
             findings = Findings(open_run(path), disk, weighed(arguments))
-            require(arguments, findings.limits)
+            require_thresholds(arguments, findings.limits)
             print(page.write(findings, folder, pictures=not arguments.no_figures), flush=True)
-            worst = max(worst, status(findings, check=arguments.check))
+            worst = max(worst, threshold_status(findings, check=arguments.check))
     return worst
 
 

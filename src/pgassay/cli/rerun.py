@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--strict", action="store_true", help="exit 1 if a contrast or a claim differs")
     add("--blocks", metavar="MIN..MAX", help="other repetitions than the original's")
     add("--budget", type=timed, metavar="TIME", help="another budget than the original's")
-    add_options(parser, "--seed")
+    add_options(parser, "--seed", "--live")
     add_bench_options(parser)
 
 
@@ -139,10 +139,10 @@ def _again(study: str, document: dict[str, Any], files: "UserFiles", arguments: 
 def _compare(original: "Run", name: str, rerun: "Run", arguments: argparse.Namespace) -> int:
     from pgassay.analysis.replication import Outcome
     from pgassay.report import environments
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.json_values import to_json
 
-    with paused():
+    with garbage_collection_paused():
         found = environments.repetition(Findings(original), Findings(rerun), name)
     print(
         to_json(environments.repetition_values(found)) + "\n"

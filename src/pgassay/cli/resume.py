@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _trust, fleet
-from pgassay.cli._runs import add_form_options, require
+from pgassay.cli._runs import add_form_options, require_thresholds
 from pgassay.cli.parser import add_options, excluded
 from pgassay.cli.postgres import add_build_options
 from pgassay.cli.printing import warn
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data-dir", type=Path, metavar="DIR", help="the same drive, if it is elsewhere now")
     add("--snapshots-in", type=Path, metavar="DIR", help="the same place of prepared data, if it is elsewhere now")
     add_owned_option(parser)
-    add("--allow-busy", action="store_true", help="of older records: the run began so")
-    add("--allow-volatile", action="store_true", help="the same")
+    add("--allow-busy", action="store_true", help="for records of earlier versions: the machine was busy at the start")
+    add("--allow-volatile", action="store_true", help="for records of earlier versions: clusters on tmpfs or overlay")
     add_build_options(parser)
     add_options(parser, "--live", "--trust")
     add_form_options(parser)
@@ -80,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         for remark in reopened.prepared.remarks:
             warn(remark.warning)
         resolved = reopened.prepared.resolved
-        require(arguments, resolved.study.decide)
+        require_thresholds(arguments, resolved.study.decide)
         hosts = None
         if on_fleet:
             found = fleet.fleet_of(arguments, resolved, documents.write(dict(record.study)), record.host)

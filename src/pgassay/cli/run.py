@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgassay.cli import _trust, fleet
-from pgassay.cli._runs import NOT_HELD, add_form_options, require, show_result
-from pgassay.cli._runs import status as of_thresholds
+from pgassay.cli._runs import NOT_HELD, add_form_options, require_thresholds, show_result, threshold_status
 from pgassay.cli.parser import FOUND, add_options, excluded, timed
 from pgassay.cli.postgres import add_build_options, building_of
 from pgassay.cli.printing import INTERRUPTED, SUCCESS, warn
@@ -59,8 +58,17 @@ def add_study_options(parser: argparse.ArgumentParser) -> None:
     add("--levels", action="append", default=[], metavar="NAME=A,B", help="vary these levels")
     add("--blocks", metavar="MIN..MAX", help="repetitions: minimum and maximum, or the maximum")
     add("--budget", type=timed, metavar="TIME", help="end when the next block would not fit: 20min, 2h")
+    add_options(parser, "--live")
     verdicts = parser.add_argument_group("verdicts")
-    add_options(verdicts, "--count", "--count-also")
+    add_options(verdicts, "--count")
+    verdicts.add_argument(
+        "--count-also",
+        action="append_const",
+        dest="set",
+        const="load.count=also",
+        default=[],
+        help="count them along with timing it, in trials of their own, on top of --budget",
+    )
     verdicts.add_argument("--primary", metavar="RESPONSE", help="the response that verdicts are about")
     verdicts.add_argument("--resolution", metavar="SHARE", help="the smallest effect of interest: 2%%")
     verdicts.add_argument(
@@ -98,7 +106,6 @@ def add_bench_options(parser: argparse.ArgumentParser, *, server: bool = False) 
     add_options(parser, "--data-dir")
     parser.add_argument("--out", type=Path, metavar="RUN", help="the run directory to make (default: runs/STUDY-UTC)")
     parser.add_argument("-n", "--dry-run", action="store_true", help="check and print the plan; create and run nothing")
-    add_options(parser, "--live")
     add_form_options(parser.add_argument_group("what is printed"))
     machine = parser.add_argument_group("server and machine")
     add_options(machine, "--pg-bindir")
@@ -230,7 +237,7 @@ def run_document(
         raise excluded("--server", "--on")
     if on_fleet:
         written = fleet.widened(written, arguments.hosts)
-    require(arguments, written.study.decide)
+    require_thresholds(arguments, written.study.decide)
     require_live(arguments)
     _trust.require_study(arguments, written.study, files)
     path = run_path(arguments, written.study.name)
@@ -310,7 +317,7 @@ def finish(status: int, path: Path, arguments: argparse.Namespace) -> int:
     """
     if status == SUCCESS:
         findings = show_result(path, arguments)
-        return NOT_HELD if findings.unmeasured else of_thresholds(findings, check=arguments.check)
+        return NOT_HELD if findings.unmeasured else threshold_status(findings, check=arguments.check)
     return status
 
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("run", metavar="RUN", type=Path, help="a run directory")
     add(
         "--port",
-        type=whole(0),
+        type=whole(0, 65535),
         default=PORT,
         metavar="N",
         help=f"the port of 127.0.0.1, 0 for any that is free (default: {PORT})",
@@ -129,22 +129,19 @@ def _address(served: "subprocess.Popen[bytes]", errors: IO[bytes]) -> str:
     """
     assert served.stdout is not None
     output, text, until_s = served.stdout.fileno(), b"", time.monotonic() + READY_S
-    why: str | None = None
     news = select.poll()
     news.register(output, select.POLLIN)
-    while why is None and b"}" not in text:
+    while b"}" not in text:
         if not news.poll(1000 * max(0.0, until_s - time.monotonic())):
             raise PgassayError(f"the live page's server printed no address within {READY_S:g} s", _WITHOUT_PAGE)
         piece = os.read(output, _PIECE_BYTES)
         if not piece:
-            errors.seek(0)
-            lines = errors.read().decode(errors="replace").splitlines()
-            said = (line.removeprefix(ERROR) for line in lines if line.startswith(ERROR))
-            why = next(said, lines[-1] if lines else "")
+            break
         text += piece
-    if why is None:
-        try:
-            return str(json.loads(text)["url"])
-        except (ValueError, KeyError, TypeError):
-            why = text.decode(errors="replace").strip()
-    raise PgassayError(f"the live page's server could not begin{f': {why}' if why else ''}", _WITHOUT_PAGE)
+    with suppress(ValueError, KeyError, TypeError):
+        return str(json.loads(text)["url"])
+    errors.seek(0)
+    lines = (text + errors.read()).decode(errors="replace").splitlines()
+    said = (line.removeprefix(ERROR) for line in lines if line.startswith(ERROR))
+    why = next(said, lines[-1] if lines else "")
+    raise PgassayError(f"the live page's server could not start{f': {why}' if why else ''}", _WITHOUT_PAGE)

@@ -11,15 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pgassay import outgoing
-from pgassay.cli._runs import (
-    add_form_options,
-    last_run,
-    open_run,
-    require,
-    shown,
-    status,
-    weighed,
-)
+from pgassay.cli._runs import add_form_options, last_run, open_run, require_thresholds, shown, threshold_status, weighed
 from pgassay.cli.parser import add_options, excluded
 from pgassay.cli.printing import SUCCESS
 from pgassay.errors import UsageError
@@ -60,13 +52,13 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
     from pgassay.record.reading import Run
     from pgassay.report import functions
     from pgassay.report.contents import document, write_csv
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.json_values import to_json
     from pgassay.report.text import render
 
-    with paused():
+    with garbage_collection_paused():
         findings = Findings(Run.open(path, leave_out=True), weigh=weighed(arguments))
-        require(arguments, findings.limits)
+        require_thresholds(arguments, findings.limits)
         only = functions.NAME if arguments.functions else ""
         if only and not functions.SECTION.blocks(findings):
             raise UsageError(f'run "{path}" has no counts of two treatments', "run and compare count with --count")
@@ -76,15 +68,15 @@ def _show(path: Path, arguments: argparse.Namespace) -> int:
             print(to_json(document(findings, only)))
         else:
             print(render(findings, only) if only else shown(findings, arguments), end="")
-    return status(findings, check=arguments.check)
+    return threshold_status(findings, check=arguments.check)
 
 
 def _compare(paths: Sequence[Path], arguments: argparse.Namespace) -> int:
     from pgassay.report.environments import side_by_side
-    from pgassay.report.findings import Findings, paused
+    from pgassay.report.findings import Findings, garbage_collection_paused
     from pgassay.report.json_values import to_json
 
-    with paused():
+    with garbage_collection_paused():
         found = side_by_side([Findings(open_run(path)) for path in paths])
     if arguments.json:
         facts = {

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from pgassay.cli import _trust
-from pgassay.cli.parser import add_options, duration, excluded, whole
+from pgassay.cli.parser import add_options, duration, whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import (
     add_bench_options,
@@ -103,7 +103,7 @@ def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--reference", required=True, metavar="REF", help="the commit or tag that all are set beside")
+    add("--reference", required=True, metavar="REF", help="the commit or tag that every commit is compared with")
     add("--branch", metavar="REF", help="whose commits are followed (default: HEAD)")
     add(
         "--every",
@@ -128,8 +128,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
 
-    if arguments.live:
-        raise excluded("track", "--live")
     subject, disk, tell = subject_of(arguments), RealDisk(), teller(arguments)
     branch = commits.Branch(Path(subject.repository), arguments.branch or "HEAD", LocalRunner(choose()))
     reference = branch.commit(arguments.reference)

@@ -494,8 +494,9 @@ class AlternatingBlock:
                 for trial in self._trials:
                     trial.conclude(self._discarded, disturbed)
             except ClientLostError as error:
-                for trial in self._trials:  # nothing of them is the treatment's doing
-                    trial.trial.state.client_lost, trial.over = error.message, True
+                for live in self._trials:  # nothing of them is the treatment's doing
+                    live.trial.state.client_lost = error.message
+                    live.over = True
         return [(each.trial.record(), each.trial.state.samples) for each in self._trials]
 
     @property

@@ -19,7 +19,7 @@ from pgassay.lab.arms import ResolvedStudy
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
 from pgassay.lab.environment import Environment
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import prepare_snapshot
 from pgassay.lab.run import Watching, WrittenStudy, committed, journalled, run_at, write_study
 from pgassay.lab.runner import Done, Watcher, journal_preparation, keep_trials, trial_seed
 from pgassay.lab.trial import Cluster, Trial
@@ -176,7 +176,7 @@ class Calibrator:
                     "run pgassay calibrate again, in a new directory",
                 )
             self.watcher.preparing(arm)
-            self.watcher.prepared(arm, prepare(cluster, journal_preparation(self.run, environment)).seconds)
+            self.watcher.prepared(arm, prepare_snapshot(cluster, journal_preparation(self.run, environment)).seconds)
         # Blocks that an interruption left incomplete; a run that failed by itself ends its restart too, and counts.
         blocks = [[trial for trial in self.trials if trial.block == each] for each in {t.block for t in self.trials}]
         failed = [any(trial.status is Status.OUTCOME for trial in each) for each in blocks]

@@ -24,23 +24,13 @@ from datetime import datetime
 from enum import StrEnum
 from math import exp, inf, isfinite, log
 from pathlib import Path, PurePosixPath
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Protocol, TypeVar
 
 import msgspec
 
 from pgassay.analysis import commits as analysis
 from pgassay.analysis.boundaries import FIRST_LOOK, LEVEL
-from pgassay.analysis.commits import (
-    POINTS_MIN,
-    SURE,
-    Change,
-    Course,
-    Measured,
-    NextBlock,
-    Span,
-    Step,
-    course_of,
-)
+from pgassay.analysis.commits import POINTS_MIN, SURE, Change, Course, Measured, NextBlock, Span, Step, course_of
 from pgassay.analysis.compare import cost_effects
 from pgassay.analysis.effects import BlockMean, Effect, informative
 from pgassay.analysis.observations import Observation
@@ -50,7 +40,7 @@ from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.running import Runner
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import counts
-from pgassay.lab.preparation import prepare
+from pgassay.lab.preparation import prepare_snapshot
 from pgassay.lab.run import Watching, WrittenStudy, run_at, write_study
 from pgassay.lab.workbench import BenchOptions, Workbench
 from pgassay.load.pgbench.data import is_dump
@@ -68,42 +58,40 @@ from pgassay.study.responses import Better, Response, Scale, Status
 FORMAT = 1
 
 
-Asked = TypeVar("Asked", bound="CommitsQuestion")
+Q = TypeVar("Q", bound="CommitsQuestion")
 
 
 @dataclass(frozen=True)
-class QuestionFile(Generic[Asked]):
+class QuestionFile(Generic[Q]):
     """Questions of one type, in the file of this name; `kind` is what people call them ("bisection")."""
 
-    type: type[Asked]
+    type: type[Q]
     file: str
     kind: str
-    whole: Callable[[Asked], bool] = lambda question: True
-    """Can this one be gone on with?"""
 
-    def read(self, disk: Disk, folder: Path) -> Asked | None:
+    def read(self, disk: Disk, folder: Path) -> Q | None:
         """What is asked there; None where nothing is. Raises `UsageError` for anything else."""
         if not disk.exists(folder):
             return None
         try:
             found = msgspec.json.decode(disk.read(folder / self.file), type=self.type)
-            if found.format == FORMAT and self.whole(found):
+            if found.format == FORMAT:
                 return found
             why = f"its format is {found.format}, {FORMAT} is known"
         except (OSError, msgspec.MsgspecError) as error:
             why = str(error).partition("\n")[0]
         raise UsageError(
-            f'"{folder}" is no {self.kind} that can be gone on with: {why}', "name another directory with --out"
+            f'could not go on with the {self.kind} in "{folder}": {why}', "name another directory with --out"
         )
 
-    def require_same(self, disk: Disk, folder: Path, asked: Asked) -> None:
+    def require_same(self, disk: Disk, folder: Path, asked: Q) -> None:
         """Raise `UsageError` where the directory is another question's."""
         before = self.read(disk, folder)
         if before is not None and before.key != asked.key:
             raise UsageError(f'"{folder}" holds a {self.kind} of {before.what}', "name another directory with --out")
 
     @contextmanager
-    def opened(self, disk: Disk, folder: Path, asked: Asked) -> Iterator[Asked]:
+    def opened(self, disk: Disk, folder: Path, asked: Q) -> Iterator[Q]:
         """The directory for this question, made or gone on with; raises `UsageError` where it is another's."""
         before = self.read(disk, folder)
         if before is None:
@@ -378,7 +366,7 @@ class CommitBlocks:
                 try:
                     _ = arm.installation
                     if self.subject.kind is SubjectKind.SCHEMA:
-                        prepare(arm)
+                        prepare_snapshot(arm)
                 except (BuildError, LoadError) as error:
                     if other.sha not in arm.arm.levels[self.subject.factor].typed:
                         raise
@@ -413,7 +401,7 @@ ANSWER = "answer.json"
 class Question(CommitsQuestion):
     """The commits from good to bad, and how many blocks at most: of good against bad, and of all."""
 
-    commits: tuple[Commit, ...]
+    commits: Annotated[tuple[Commit, ...], msgspec.Meta(min_length=2)]
     first: int
     blocks: int
 
@@ -426,7 +414,7 @@ class Question(CommitsQuestion):
         return *super().key, self.commits
 
 
-BISECTIONS = QuestionFile(Question, "bisection.json", "bisection", lambda question: len(question.commits) > 1)
+BISECTIONS = QuestionFile(Question, "bisection.json", "bisection")
 
 
 GOOD, CHANGED = "good", "changed"
@@ -657,10 +645,8 @@ class Bisection:
 def good_against_bad(mean: BlockMean, blocks: int) -> str:
     if mean.half == inf:
         return f"good against bad: {blocks} blocks, no interval yet"
-    estimate, low, high = (
-        100.0 * (exp(end) - 1.0) for end in (mean.mean, mean.mean - mean.half, mean.mean + mean.half)
-    )
-    return f"good against bad: {estimate:+.1f} % [{low:+.1f}, {high:+.1f}] after {blocks} blocks"
+    change = percent(*map(exp, (mean.mean, mean.mean - mean.half, mean.mean + mean.half)))
+    return f"good against bad: {change} after {blocks} blocks"
 
 
 _LISTED = 5
@@ -907,7 +893,8 @@ def _decoded(data: bytes, path: Path) -> Point:
     except msgspec.MsgspecError as error:
         detail = str(error).partition("\n")[0]
     raise UsageError(
-        f'"{path}" is no point of a history: {detail}', "its run is beside it: remove the file, and it is read again"
+        f'"{path}" is no point of a history: {detail}',
+        "remove the file: its run is kept next to it and will be read again",
     )
 
 

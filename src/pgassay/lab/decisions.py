@@ -209,7 +209,8 @@ def extension_of(
         raise UsageError(f"{history.block} blocks are begun or done already", "name more blocks")
     budget_s = None if more_s is None else round(history.elapsed_s + more_s, 3)
     found = Extended(min(least, most), most, budget_s)
-    if undone(study, trials, entries) is None or isinstance(undone(study, trials, entries), Stop):
+    pending = undone(study, trials, entries)
+    if pending is None or isinstance(pending, Stop):
         line = Entry(len(entries) + 1, 0, Kind.EXTENDED, asdict(found))
         decision = decide(study, header, trials, (*entries, line)).decision
         if isinstance(decision, Stop):

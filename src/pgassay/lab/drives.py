@@ -92,12 +92,12 @@ def real_drives(options: DriveOptions, mount: Mount, directory: Path, smart: Cou
     for owner, drive in ((DATA, options.data), (WAL, options.wal)):
         if drive is None or drive.kind.emulated:
             continue
-        own = mount_of(drive.path or directory) if owner == WAL and drive.device is None else mount
-        device, mounted = own.device, drive.filesystem.mount_options
-        if drive.device is None:
-            mounted = tuple(own.options.split(","))
-        elif owner == WAL:
-            device = str(drive.device)
+        if drive.device is not None:
+            device = mount.device if owner == DATA else str(drive.device)
+            mounted = drive.filesystem.mount_options
+        else:
+            own = mount if owner == DATA else mount_of(drive.path or directory)
+            device, mounted = own.device, tuple(own.options.split(","))
         counters = smart(device) if drive.kind.real else None
         found.append(RealDrive(owner, drive, device, mounted, counters))
     return tuple(found)
@@ -271,7 +271,7 @@ def contents(drives: Sequence[RealDrive], wanted: Sequence[str], keeps: Callable
             discarding = f"{_OPTION[each.owner]}.mount_options=noatime,discard"
         held = ["all snapshots (--snapshots-in DIR keeps them on another drive)"] if keeps(each) else []
         if not any(option.partition("=")[0] == "discard" for option in each.mount_options):
-            held.append(f"what earlier trials have deleted ({discarding} tells it)")
+            held.append(f"what earlier trials have deleted ({discarding} frees it)")
         if held:
             also = f"for {', '.join(of_contents)} also {' and '.join(held)}"
             found.append(f"{each.words} counts all that it holds, {also}: ratios come out nearer to 1")

@@ -97,7 +97,10 @@ def unavailable(names: Iterable[str], catalogue: FactorCatalogue) -> dict[str, s
 
 
 def require(arm: ResolvedArm) -> None:
-    """Name to the environment's `missing` the host factors, levels and memory that this machine has not."""
+    """Name to the environment's `missing` the host factors, levels and memory that this machine lacks.
+
+    Raises `UsageError` for shared_buffers beyond host.memory.
+    """
     missing = arm.environment.missing
     bounds = arm.at(Stage.HOST)
     absent = unavailable((each.name for each in bounds), arm.environment.catalogue)
@@ -114,18 +117,18 @@ def require(arm: ResolvedArm) -> None:
     if quantity is None or not quantity[1]:
         return
     wanted, limit = parse_memory(typed), arm.setup.memory_bytes
-    beyond = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
     if limit is not None and wanted >= limit:
-        beyond = f"host.memory = {format_size(limit)}"
-    elif wanted < arm.environment.memory_bytes:
-        return
-    too_many = UsageError(
-        f"server.shared_buffers = {typed} does not fit in {beyond}",
+        raise _buffers_beyond(typed, f"host.memory = {format_size(limit)}")
+    if wanted >= arm.environment.memory_bytes:
+        whole = f"the memory of this machine, {format_size(arm.environment.memory_bytes)}"
+        missing.name("memory for shared_buffers", _buffers_beyond(typed, whole))
+
+
+def _buffers_beyond(typed: str, limit: str) -> UsageError:
+    return UsageError(
+        f"server.shared_buffers = {typed} does not fit in {limit}",
         "use less (--set or --levels server.shared_buffers=…) or allow more memory (--set host.memory=…)",
     )
-    if limit is not None and wanted >= limit:
-        raise too_many
-    missing.name("memory for shared_buffers", too_many)
 
 
 def require_rest(arms: Sequence[ResolvedArm]) -> None:

@@ -71,7 +71,7 @@ def planned_s(study: Study) -> float:
 
 def window_s(loads: Sequence[LoadOptions]) -> float:
     """The measured window of a trial: the mean over the arms' loads, in seconds."""
-    return sum(DURATION_S if each.duration_s is None else each.duration_s for each in loads) / len(loads)
+    return sum(map(_duration_s, loads)) / len(loads)
 
 
 def length_known(loads: Iterable[LoadOptions]) -> bool:
@@ -83,7 +83,7 @@ def planned_trial_s(options: LoadOptions, levels: Container[str]) -> float:
     """The length of a trial with these levels that decisions assume before one has been measured, in seconds."""
     # A default warm-up is left out, as in the decisions of the records that there are.
     warmup_s = options.warmup_s if "load.warmup" in levels else 0
-    return (DURATION_S if options.duration_s is None else options.duration_s) + warmup_s + OVERHEAD_S
+    return _duration_s(options) + warmup_s + OVERHEAD_S
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def forecast(resolved: ResolvedStudy, pace: Pace | None = None) -> Forecast:
             aged.setdefault(arm.snapshot_key, length_s)
     return Forecast(
         load_s=loaded_s,
-        trial_s=loaded_s + pace.trial * sum(map(_besides_s, resolved.arms)) / arms,
+        trial_s=loaded_s + pace.trial * sum(map(_overhead_s, resolved.arms)) / arms,
         layout_s=pace.trial * sum(map(_layout_s, resolved.arms)) / arms,
         layout_bytes=max(arm.setup.load.laid_out_bytes for arm in resolved.arms),
         preparation_s=pace.preparation * sum(preparing.values()),
@@ -141,7 +141,7 @@ def times_expected(
     """
     by_name = {arm.arm.name: arm for arm in resolved.arms}
     whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
-    expected_s = sum(_besides_s(by_name[each.arm]) for each in whole)
+    expected_s = sum(_overhead_s(by_name[each.arm]) for each in whole)
     took_s = sum(each.length_s - _loaded_s(by_name[each.arm]) for each in whole)
     if not length_known(arm.setup.load for arm in resolved.arms) or expected_s <= 0.0 or took_s <= 0.0:
         return None
@@ -152,11 +152,14 @@ def times_expected(
 
 
 def _loaded_s(arm: ResolvedArm) -> float:
-    options = arm.setup.load
-    return (DURATION_S if options.duration_s is None else options.duration_s) + options.warmup_s
+    return _duration_s(arm.setup.load) + arm.setup.load.warmup_s
 
 
-def _besides_s(arm: ResolvedArm) -> float:
+def _duration_s(options: LoadOptions) -> float:
+    return DURATION_S if options.duration_s is None else options.duration_s
+
+
+def _overhead_s(arm: ResolvedArm) -> float:
     rate = STATE_S_PER_GB + (UPKEEP_S_PER_GB if arm.setup.load.maintenance else 0.0)
     design, turns_s = arm.study.design, 0.0
     if design.pairing == ALTERNATE:

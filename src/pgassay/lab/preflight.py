@@ -189,16 +189,16 @@ def _room(arms: Sequence[ResolvedArm], least_bytes: int, alternates: bool) -> Ro
     """
     sizes: dict[str, int] = {}
     missing, first = 0, arms[0]
-    beside = not first.setup.drive.data.kind.holds_one_cluster
+    with_clones = not first.setup.drive.data.kind.holds_one_cluster
     for arm in arms:
         key = arm.snapshot_key
         if key in sizes:
             continue
-        sizes[key] = arm.clone_bytes if beside else arm.data_bytes
-        if beside and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
+        sizes[key] = arm.clone_bytes if with_clones else arm.data_bytes
+        if with_clones and arm.drive.snapshot_mount() is None and not arm.drive.has_snapshot(key):
             missing += arm.kept_bytes
     wal_bytes, beyond_bytes = least_bytes, 0
-    if beside:
+    if with_clones:
         wal_bytes, beyond_bytes = WAL_BYTES, max(arm.wal_room_bytes for arm in arms) - WAL_BYTES
     if all(arm.setup.drive.wal is not None for arm in arms):
         wal_bytes, beyond_bytes = 0, 0  # it lies on a drive of its own

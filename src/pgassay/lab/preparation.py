@@ -76,7 +76,7 @@ AGEING_SEED = 0
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedSnapshot:
     """An arm's snapshot: its key, whether it had to be made, and how long that took."""
 
     key: str
@@ -84,14 +84,14 @@ class Prepared:
     seconds: float
 
 
-Tell = Callable[[Prepared], None]
+Tell = Callable[[PreparedSnapshot], None]
 
 
-def tell_nobody(prepared: Prepared) -> None:
+def tell_nobody(prepared: PreparedSnapshot) -> None:
     """For callers that keep no journal of snapshots."""
 
 
-def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
+def prepare_snapshot(arm: ResolvedArm, tell: Tell = tell_nobody) -> PreparedSnapshot:
     """Make the arm's golden snapshot if it is not there yet; raises `BenchError` where that fails.
 
     `tell` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot again
@@ -100,14 +100,14 @@ def prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Prepared:
     """
     key, drive, environment = arm.snapshot_key, arm.drive, arm.environment
     if drive.has_snapshot(key):
-        prepared = Prepared(key, made=False, seconds=0.0)
+        prepared = PreparedSnapshot(key, made=False, seconds=0.0)
         tell(prepared)
         return prepared
     started_ns = environment.clock.monotonic_ns()
     ageing = drive.ageing()
 
-    def made() -> Prepared:
-        return Prepared(key, made=True, seconds=(environment.clock.monotonic_ns() - started_ns) / 1e9)
+    def made() -> PreparedSnapshot:
+        return PreparedSnapshot(key, made=True, seconds=(environment.clock.monotonic_ns() - started_ns) / 1e9)
 
     workspace = drive.workspace(f"prepare-{key}")
     try:
@@ -231,7 +231,7 @@ def rehearse(arm: ResolvedArm, wanted: Mapping[str, str], work: Callable[[Server
     Where the server does not start with these (a library that is not installed) it starts without them. Raises
     `BenchError` where the snapshot cannot be made or the server does not start.
     """
-    prepare(arm)
+    prepare_snapshot(arm)
     drive, environment = arm.drive, arm.environment
     clone = drive.clone(arm.snapshot_key, WORKSPACE)
     try:

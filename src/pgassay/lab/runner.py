@@ -20,7 +20,7 @@ from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.environment import Environment
 from pgassay.lab.interruption import StopAsked
-from pgassay.lab.preparation import Prepared, Tell, prepare, tell_nobody
+from pgassay.lab.preparation import PreparedSnapshot, Tell, prepare_snapshot, tell_nobody
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.record import counts
@@ -50,7 +50,7 @@ class Watcher:
         """The trial is committed, with this record."""
 
     def ruled(self, study: Study) -> None:
-        """The pace of the first blocks fixed how many there may be: the study with that number."""
+        """The study as the run's rule judges it from here on; before each decision."""
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         """The estimates so far, before the next decision."""
@@ -153,7 +153,7 @@ def try_to_prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Attempt:
     clock, failed = arm.environment.clock, None
     started_ns = clock.monotonic_ns()
     try:
-        prepare(arm, tell)
+        prepare_snapshot(arm, tell)
     except (ClusterError, QueryError, LoadError, SpaceError) as failure:
         if is_reference(arm.study, arm.arm):
             raise
@@ -266,7 +266,7 @@ def journal_preparation(run: RunDirectory, environment: Environment) -> Tell:
     """Writes into the journal how long a snapshot took, the first time only: made again after a pause, it costs no
     budget."""
 
-    def tell(made: Prepared) -> None:
+    def tell(made: PreparedSnapshot) -> None:
         if not is_prepared(run, made.key):
             with environment.held():
                 run.journal.append(

@@ -76,7 +76,7 @@ class Setup:
         loaded = [f"load.{name}" for name in ("init", "age") if getattr(made.load, name, None)]
         if made.copied_database and (others or loaded):
             raise UsageError(
-                f'"{[*others, *loaded][0]}" and "init.{COPY_DATABASE}" exclude each other',
+                f'"{[*others, *loaded][0]}" and "init.{COPY_DATABASE}" cannot be used together',
                 "a copy has the data and the cluster of its database",
             )
         return made

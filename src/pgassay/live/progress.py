@@ -57,7 +57,7 @@ _SAID: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Place:
+class ScheduledTrial:
     """A trial of the schedule: `state` is done, running, discarded, failed, or given up; `why` belongs to it."""
 
     number: int
@@ -68,7 +68,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Said:
+class JournalLine:
     """A line of the journal in words, with the time of day (UTC)."""
 
     at: str
@@ -92,8 +92,8 @@ class Progress:
     doing: str
     blocks_max: int
     answer: Answer
-    places: Sequence[Place]
-    said: Sequence[Said]
+    places: Sequence[ScheduledTrial]
+    said: Sequence[JournalLine]
     stop_asked: bool
     can_stop: bool
     left: str = ""
@@ -131,7 +131,7 @@ class Watched:
                 answer=answer,
                 places=places,
                 said=tuple(
-                    Said(f"{datetime.fromtimestamp(entry.wall_ns / 1e9, UTC):%H:%M:%S}", text)
+                    JournalLine(f"{datetime.fromtimestamp(entry.wall_ns / 1e9, UTC):%H:%M:%S}", text)
                     for entry in run.journal
                     if (text := _words(entry))
                 )[-SAID_MAX:],
@@ -195,7 +195,7 @@ def _left(run: Run, study: Study) -> str:
     return str(left)
 
 
-def _whole(run: Run, places: Sequence[Place]) -> int:
+def _whole(run: Run, places: Sequence[ScheduledTrial]) -> int:
     """How many blocks are whole: the last one that was begun is where something else was decided after its trials."""
     begun = max((each.block for each in places), default=0)
     started = max((each.seq for each in run.journal if each.kind == Kind.TRIAL_STARTED), default=0)
@@ -207,7 +207,7 @@ def _whole(run: Run, places: Sequence[Place]) -> int:
     return begun if ended else max(0, begun - 1)
 
 
-def _places(run: Run, *, going: bool) -> Iterator[Place]:
+def _places(run: Run, *, going: bool) -> Iterator[ScheduledTrial]:
     """Every trial that was begun, in order; a number that was begun twice was given up the first time."""
     known = {trial.number: trial for trial in run.trials}
     begun = [each for each in run.journal if each.kind == Kind.TRIAL_STARTED]
@@ -221,10 +221,10 @@ def _places(run: Run, *, going: bool) -> Iterator[Place]:
         block = entry.data.get("block")
         if trial is not None and last[number] == entry.seq:
             why = "; ".join(f"{each.code}: {each.detail}" for each in trial.reasons)
-            yield Place(number, trial.block, trial.arm, _SAID.get(trial.status, str(trial.status)), why)
+            yield ScheduledTrial(number, trial.block, trial.arm, _SAID.get(trial.status, str(trial.status)), why)
         elif isinstance(block, int):
             now = going and trial is None and last[number] == entry.seq and entry.seq > since
-            yield Place(number, block, str(entry.data.get("arm", "")), "running" if now else "given up")
+            yield ScheduledTrial(number, block, str(entry.data.get("arm", "")), "running" if now else "given up")
 
 
 def _words(entry: Entry) -> str:

@@ -191,18 +191,15 @@ def listening(port: int) -> socket.socket:
     try:
         made.bind((ADDRESS, port))
         made.listen(CONNECTIONS_MAX)
-    except (OverflowError, OSError) as failure:
+    except OSError as failure:
         made.close()
-        if isinstance(failure, OverflowError):
-            why = "ports are 0 to 65535"
-        elif failure.errno == errno.EADDRINUSE:
+        if failure.errno == errno.EADDRINUSE:
             raise PgassayError(
                 f"port {port} of {ADDRESS} is in use", "name another one with --port, or --port 0 for any that is free"
             ) from failure
-        else:
-            why = (failure.strerror or str(failure)).lower()
         raise PgassayError(
-            f"could not listen on port {port} of {ADDRESS}: {why}", "name another one above 1023 with --port"
+            f"could not listen on port {port} of {ADDRESS}: {(failure.strerror or str(failure)).lower()}",
+            "name another one above 1023 with --port",
         ) from failure
     return made
 
@@ -459,7 +456,7 @@ class _Site:
         async for piece in request.stream():
             form += piece
             if len(form) > _FORM_BYTES_MAX:
-                raise HTTPException(413, FOREIGN_ORIGIN)
+                raise HTTPException(413, f"a form has {_FORM_BYTES_MAX} bytes at most")
         given = parse_qs(form.decode("latin-1")).get("writing", [""])[-1]
         if not secrets.compare_digest(given.encode(), self._writing.encode()):
             raise HTTPException(403, FOREIGN_ORIGIN)

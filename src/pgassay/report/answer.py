@@ -162,6 +162,10 @@ class Standing:
     failed: Sequence[str] = ()
     unknown: Sequence[str] = ()
 
+    @property
+    def passes(self) -> bool:
+        return not (self.failed or self.unknown)
+
 
 @dataclass(frozen=True)
 class Disturbed:
@@ -297,7 +301,7 @@ def advice(case: Case, subjects: Sequence[str]) -> str:
     levels only is recommended only there.
     """
     if case.standings:
-        passing = [each.treatment for each in case.standings if not (each.failed or each.unknown)]
+        passing = [each.treatment for each in case.standings if each.passes]
         return by_thresholds(case.standings) + _traded(case, passing)
     if case.objections:
         return "repeat the comparison in randomised blocks (pgassay run, pgassay compare)"
@@ -307,7 +311,7 @@ def advice(case: Case, subjects: Sequence[str]) -> str:
 def by_thresholds(standings: Sequence[Standing]) -> str:
     """Which treatments pass the user's thresholds, and which of them the others fail."""
     total = max(each.passed + len(each.failed) + len(each.unknown) for each in standings)
-    passing = [each.treatment for each in standings if not (each.failed or each.unknown)]
+    passing = [each.treatment for each in standings if each.passes]
     failing = [each for each in standings if each.failed]
     still = [each for each in standings if each.unknown and not each.failed]
     parts = []
@@ -333,9 +337,7 @@ def choices(case: Case) -> Sequence[str]:
         return ()
     kinds, allowed = _kinds(case), {*_kinds(case)} - {*case.unsafe, *case.otherwise}
     if case.standings:
-        return [
-            each.treatment for each in case.standings if each.treatment in allowed and not (each.failed or each.unknown)
-        ]
+        return [each.treatment for each in case.standings if each.treatment in allowed and each.passes]
     better = [name for name, found in kinds.items() if Kind.BETTER in found]
     if better:
         mine = [name for name in better if name in allowed]

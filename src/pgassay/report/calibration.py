@@ -136,6 +136,10 @@ class CalibrationFindings:
         """That of transactions per second, or why there is none."""
         return self.noises.get(PRIMARY) or noise_of(PRIMARY, self._measured(PRIMARY))
 
+    def resolutions(self, noise: Noise) -> tuple[Resolved, ...]:
+        """What two treatments can resolve that run one after the other."""
+        return _resolved(noise.noise, self.lengths.trial_s, 2)
+
     @cached_property
     def lengths(self) -> Lengths:
         """Medians of the seconds that a cluster, a restart and a run took."""
@@ -315,7 +319,7 @@ def _lines(found: CalibrationFindings) -> Iterator[str]:
 
 def _resolutions(found: CalibrationFindings, noise: Noise) -> Iterator[str]:
     """A line for each time that a study may have: one server after the other, and in turns where that is known."""
-    columns = {"one after the other": _resolved(noise.noise, found.lengths.trial_s, 2)}
+    columns = {"one after the other": found.resolutions(noise)}
     if found.turns is not None and found.turns.found is not None:
         columns["in turns"] = found.turns.resolutions
     heads = [f"{name:<{_COLUMN}}" for name in columns]
@@ -344,7 +348,7 @@ def document(found: CalibrationFindings) -> Mapping[str, Any]:
         return {**plain, "cannot_tell": noise}
     plain |= {
         "shares": shares(noise.components),
-        "resolution": [asdict(row) for row in _resolved(noise.noise, found.lengths.trial_s, 2)],
+        "resolution": [asdict(row) for row in found.resolutions(noise)],
     }
     made: Mapping[str, Any] = finite(plain)
     return made

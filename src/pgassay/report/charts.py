@@ -136,7 +136,7 @@ def layered(
 ) -> Any:
     """Layers on the same rows; a panel for each of two or more `names` that the rows have in `field`."""
     shown = alt.layer(*layers).properties(width=WIDTH, height=height)
-    data = alt.Data(values=tuple(rows))  # type: ignore[no-untyped-call]  # not copied, as lists are
+    data = chart_of(rows).data
     return shown.properties(data=data) if len(names) < 2 else shown.facet(data=data, row=panels(field, names))
 
 

@@ -313,7 +313,7 @@ def late_logs(trials: Sequence[TrialRecord]) -> str:
 
     Flash cannot store it in less, so their log of NAND writes lags; such a drive must not pass for one that compresses.
     """
-    found = set[int]()
+    found: set[int] = set()
     for trial in trials:
         for source, factor in _REAL:
             level = trial.levels.get(factor)

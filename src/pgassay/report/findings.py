@@ -437,8 +437,8 @@ def failed(reason: str | None) -> str | None:
 
 
 @contextmanager
-def paused() -> Iterator[None]:
-    """Pause it; if it was off already it stays off."""
+def garbage_collection_paused() -> Iterator[None]:
+    """Pause Python's cyclic garbage collector; one that is off already stays off."""
     was_on = gc.isenabled()
     gc.disable()
     try:

@@ -67,10 +67,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
     rows: list[tuple[str | Cell, ...]] = []
     for part in found.parts:
         name = Cell(part.name, "" if part.counts else "at most" if part.caps else "not counted")
-        figures = []
-        for value in (part.source, part.here):
-            shown = "" if value is None else f"{formatting.number(value)} {part.unit}".strip()
-            figures.append(f"{value:.1%}" if value is not None and part.unit == "share" else shown)
+        figures = [_figure(value, part.unit) for value in (part.source, part.here)]
         rows.append((name, *figures, formatting.share(part.likeness, 0)))
     yield Table(("part", "source", "here", "alike"), rows, "The source's load and this one", whole=True)
     far = [each for each in found.statements if each.distance >= _TOLD][:SHOWN]
@@ -90,12 +87,18 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         yield Table(head, cells, f"Statements that differ most, of {len(found.statements)}", texts=True, whole=True)
 
 
+def _figure(value: float | None, unit: str) -> str:
+    if value is None:
+        return ""
+    return f"{value:.1%}" if unit == "share" else f"{formatting.number(value)} {unit}".strip()
+
+
 SECTION = Section("likeness", "Likeness to the source's load", _describe, link="Likeness")
 
 
 CANNOT = (
-    "a model does not tell absolute speed: transactions per second, latencies, and whatever goes by hours; B-trees are"
-    " lower, and fixed costs (empty cluster, WAL files, items) weigh more"
+    "a model does not show absolute speed: transactions per second, latencies, and whatever is paced by the clock;"
+    " B-trees are lower, and fixed costs (empty cluster, WAL files, items) weigh more"
 )
 _KEPT: Mapping[bool | None, str] = {True: "kept", False: "not kept", None: "not known"}
 

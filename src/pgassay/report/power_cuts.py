@@ -148,15 +148,18 @@ class ArmCuts:
         return [(place, cut) for place, cut in enumerate(self.cuts, start=1) if cut.verdict != SOUND]
 
     @property
+    def first_damage(self) -> str:
+        place, first = self.damage[0]
+        return f"the first at cut {place}: {first.detail or DID.get(first.verdict, first.verdict)}"
+
+    @property
     def verdict(self) -> Verdict:
         """Safe with a bound, or unsafe with the first damage; unresolved while the bound is above the one asked for, or
         the cuts did not meet what damage takes."""
         kind = kind_of(len(self.damage), self.risk.upper, self.below, tried=not self.coverage.untried)
         share = f"{len(self.damage):,} of {len(self.cuts):,} {plural('cut', len(self.cuts))}"
         if kind is Kind.UNSAFE:
-            place, first = self.damage[0]
-            evidence = first.detail or DID.get(first.verdict, first.verdict)
-            return Verdict(kind, f"unsafe: {share} did damage, the first at cut {place}: {evidence}")
+            return Verdict(kind, f"unsafe: {share} did damage, {self.first_damage}")
         if self.coverage.untried:
             return Verdict(kind, f"{_untried(self)}; {share} {_found(self)}")
         asked = "" if self.below is None else f", and {bound_per_cent(self.below)} % was asked for"
@@ -274,9 +277,7 @@ def _unsafe(findings: "Findings", damaged: Sequence[ArmCuts]) -> str:
     if len(damaged) > 1:
         found = [f"{called(findings, each)} ({count})" for each, count in zip(damaged, counts, strict=True)]
         return f"unsafe: {joined(found)}"
-    place, first = damaged[0].damage[0]
-    evidence = first.detail or DID.get(first.verdict, first.verdict)
-    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, the first at cut {place}: {evidence}"
+    return f"{called(findings, damaged[0])} is unsafe: {counts[0]}, {damaged[0].first_damage}"
 
 
 def called(findings: "Findings", each: ArmCuts) -> str:

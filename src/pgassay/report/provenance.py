@@ -212,7 +212,7 @@ def _configuration(findings: "Findings") -> Iterator[Part]:
     )
     heads, rows = merged(treatments, every)
     if findings.imported:
-        yield Sentences(("imported runs tell no settings and nothing was read back",))
+        yield Sentences(("imported runs record no settings and nothing was read back",))
     else:
         about = [
             "as the running servers said",

@@ -307,7 +307,7 @@ def _table(table: Table) -> Arranged:
     numeric = [place for place, right in enumerate(table.numeric) if right]
     kept = []  # the rows that have a value; where columns are numbers, one in these
     for place, row in enumerate(table.rows):
-        mine = [str(row[at]).partition(" (")[0] for at in numeric or range(1, len(row)) if at < len(row)]
+        mine = [_value(row[at]) for at in numeric or range(1, len(row)) if at < len(row)]
         if not mine or any(cell not in NOTHING for cell in mine):
             kept.append(place)
     lost = [str(row[0]) for place, row in enumerate(table.rows) if place not in kept]
@@ -328,6 +328,11 @@ def _table(table: Table) -> Arranged:
     return Arranged((Sentences(lines), table) if lines else (table,), missing)
 
 
+def _value(cell: str | Cell) -> str:
+    """A cell without what stands in brackets."""
+    return str(cell).partition(" (")[0]
+
+
 def _varied(table: Table) -> tuple[Table, list[str]]:
     """Without what is the same everywhere, and that in lines."""
     rows = table.rows
@@ -336,7 +341,7 @@ def _varied(table: Table) -> tuple[Table, list[str]]:
     if any("=" in name for name in table.head):  # a row is a quantity, a column a treatment
         same, said = [], []
         for place, row in enumerate(rows):
-            values = {str(cell).partition(" (")[0] for cell in row[1:]}
+            values = {_value(cell) for cell in row[1:]}
             if len(row) > 2 and len(values) == 1 and values.isdisjoint(NOTHING):
                 value, title = values.pop(), row[0]  # a value without a unit of its own has its title's
                 bare = value.replace(",", "").replace(".", "").isdigit()

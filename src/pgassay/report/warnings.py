@@ -21,7 +21,7 @@ from pgassay.report import drives, formatting, power_cuts, regimes, statements
 from pgassay.report.adoption import crash_warnings, side_effects
 from pgassay.report.seconds import TPS, warnings
 from pgassay.report.section import Folded, Part, Section, Sentences, Surface, Table, Values
-from pgassay.report.trials import cause, grouped, load_level
+from pgassay.report.trials import cause, grouped, load_level, of_regime
 from pgassay.study.responses import Status
 from pgassay.study.units import format_size
 from pgassay.study.work import COUNTED
@@ -125,12 +125,11 @@ def busy(trials: Sequence[TrialRecord]) -> Iterator[str]:
 def lengthened(trials: Sequence[TrialRecord]) -> Iterator[str]:
     """In how many blocks slices proved too short, and how long they were made instead."""
     found = [each for each in trials if each.regime.get("slice_too_short_s") is not None]
-    if found:
-        longest_s = max(float(each.regime["slice_s"] or 0.0) for each in found)
+    if lengths_s := of_regime(found, "slice_s"):
         yield (
-            f"slices were longer than the planned {found[0].regime['slice_too_short_s']:g} s in"
-            f" {formatting.counted(len({each.block for each in found}), 'block')}, up to {longest_s:g} s: too few"
-            " transactions ended in them, because of the load or a busy machine"
+            f"slices proved too short in {formatting.counted(len({each.block for each in found}), 'block')} and were"
+            f" made up to {max(lengths_s):g} s long: too few transactions ended in them, because of the load or a busy"
+            " machine"
         )
 
 

@@ -143,7 +143,7 @@ def resolve(
         conditions = [*(known if isinstance(known, list) else [known]), condition]
         resolved = _laid_over(resolved, {"decide": {response: conditions}})
     if overrides.scale is not None and overrides.scale_to is not None:
-        raise UsageError("--scale and --scale-to exclude each other", "leave one of them out")
+        raise UsageError("--scale and --scale-to cannot be used together", "leave one of them out")
     if overrides.scale is not None or overrides.scale_to is not None:
         # What `[scale]` says of the original stays.
         said = resolved.get(SCALE, {})

@@ -190,7 +190,7 @@ def parse_request(table: object) -> Request:
             raise unknown_key(f"[{REQUEST}]", key, _REQUEST_KEYS)
     if "by" in table and "to" in table:
         raise UsageError(
-            '"by" and "to" in [scale] exclude each other', 'by = "1/250", or to = "4GB" for the largest data'
+            '"by" and "to" in [scale] cannot be used together', 'by = "1/250", or to = "4GB" for the largest data'
         )
     by = parse_scale(table["by"]) if "by" in table else None
     ours = table.get("ours", [])
