@@ -325,10 +325,8 @@ class ServerChanges:
             raise ClusterError(
                 f"the server did not start{' with ' * bool(listed)}{listed}: {failed or 'it does not answer'}"
             )
-        if failed or not anew:
-            command = self._ledger.restart
-            why = failed or f'"{command and command.text}" has not restarted the server at {self._ledger.place}'
-            raise BenchError(why, "try the command by hand; --restart-limit gives it more time")
+        if failed:
+            raise BenchError(failed, "try the command by hand; --restart-limit gives it more time")
         found = self.require_same()
         require_lock(self._sql, self._ledger.place)  # the one that we had ended with our session
         self._await_standbys(standbys)
@@ -362,6 +360,8 @@ class ServerChanges:
                     anew = None
                     anew = self._sql.query(_STARTED) != [(before,)]
                 if anew or time.monotonic() >= deadline:
+                    if anew is False and not failed:
+                        failed = f'"{command.text}" has not restarted the server at {self._ledger.place}'
                     return failed, anew
                 self._pause(_RESTART_LOOK_S)
         except KeyboardInterrupt:
