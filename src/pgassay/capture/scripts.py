@@ -633,8 +633,6 @@ def _made_up(column: Column) -> str:
 
 def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
     """Let a parameter of a unique column be a key that is not there: of whole numbers one above all that it holds."""
-    found.said[number] = said
-    found.fresh.add(number)
     name = found.name(number)
     if column.type in INTEGERS:
         greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
@@ -648,6 +646,8 @@ def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -
         found.inline[number] = f"left(md5(random()::text), {length or column.width_bytes or 32})"
     else:
         raise CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
+    found.said[number] = said
+    found.fresh.add(number)
 
 
 def _of(use: Use) -> tuple[Table, Column]:
