@@ -444,6 +444,4 @@ def _unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
     hint = did_you_mean(
         name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
     )
-    if name == "schema.partition":
-        hint = 'make the table a partitioned one by SQL of your own: "schema.change", or ask --change'
     return UsageError(f'unknown factor "{name}" in {where}', hint)
