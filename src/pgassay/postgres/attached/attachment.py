@@ -106,7 +106,7 @@ def _parsed(dsn: str, called: str) -> dict[str, str]:
         return {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
     except psycopg.ProgrammingError as error:
         raise UsageError(
-            f"{called} is no connection string: {str(error).strip()}",
+            f"{called} is not a connection string: {str(error).strip()}",
             'write "host=staging1 dbname=postgres", or postgresql://…',
         ) from None
 
@@ -225,7 +225,8 @@ def _settle(sql: Session, ledger: AttachedLedger, found: Facts) -> tuple[str, ..
     """What a killed lab owes to this very server, by its own list, which has the command that restarts it."""
     if ledger.system != found.system:
         raise BenchError(
-            f"the server at {ledger.place} is not the one that is owed something there",
+            f"a different server answers at {ledger.place}: the changes to undo were made on system identifier"
+            f" {ledger.system}",
             "start that one again at its address, then: pgassay doctor --repair",
         )
     return ServerChanges(sql, ledger, found).give_back()

@@ -322,9 +322,8 @@ class ServerChanges:
             revive(self._sql, self._ledger)
             self.require_same()
             listed = ", ".join(f"{name} = {value}" for name, value in levels.items())
-            raise ClusterError(
-                f"the server did not start{' with ' * bool(listed)}{listed}: {failed or 'it does not answer'}"
-            )
+            given = f" with {listed}" if listed else ""
+            raise ClusterError(f"the server did not start{given}: {failed or 'it does not answer'}")
         if failed:
             raise BenchError(failed, "try the command by hand; --restart-limit gives it more time")
         found = self.require_same()
@@ -397,7 +396,7 @@ class ServerChanges:
             raise BenchError(
                 f"the server at {self._ledger.place} has failed over: it is {now} now, and was the primary of timeline"
                 f" {self._facts.timeline} when the run began",
-                f"begin anew on the new primary{there}",
+                f"start a new run on the new primary{there}",
             )
         return found
 
