@@ -21,6 +21,7 @@ from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import (
     AttachedLedger,
     ServerChanges,
+    another_lab,
     ledgers,
     require_lock,
     revive,
@@ -212,7 +213,7 @@ def _lacking(sql: Session, found: Facts, companions: Companions, called: str) ->
 def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
     """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
     if not ledger.take():
-        raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
+        raise another_lab(ledger.place)
     require_lock(sql, ledger.place)
     for left in ledgers(ledger.path.parent):
         if left.path == ledger.path:

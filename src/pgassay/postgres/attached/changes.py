@@ -553,7 +553,11 @@ def revive(sql: Sql, ledger: AttachedLedger) -> tuple[str, ...]:
 def require_lock(sql: Sql, place: str) -> None:
     """Raise `BenchError` while another lab is attached to the server, by whichever address and database."""
     if sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)] or sql.query(_LOCKED, [LOCK_KEY]):
-        raise BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
+        raise another_lab(place)
+
+
+def another_lab(place: str) -> BenchError:
+    return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
 
 
 def _require_ours(name: str) -> None:
