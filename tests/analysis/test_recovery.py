@@ -41,6 +41,7 @@ def test_wide_intervals_and_few_blocks_say_nothing() -> None:
     assert (few.slow_to, few.points[0].high) == (None, float("inf"))
     assert few.points[0].ratio == pytest.approx(3.0, rel=0.1)
     assert recovery({}, blocks_max=12).points == ()
+    assert recovery({16 * MB: [0.0] * 8}, blocks_max=12).points == (), "no time was measured"
 
 
 def effects(centres: dict[int, float], best: int, spread: float = 0.01) -> dict[int, Effect]:

@@ -231,7 +231,7 @@ def test_an_observed_unique_key_is_new_in_an_insert(tmp_path: Path) -> None:
             "in a language that is not read",
         ),
         ((), "bob: ", 'do not begin with log_line_prefix "%m \\[%p\\] ": bob: LOG'),
-        ((), "[77] ", "tell no time"),
+        ((), "[77] ", "have no time"),
         (("checkpoint starting: time",), "2026-11-23 01:29:46.500 UTC [77] ", "holds no statement"),
     ],
 )
@@ -428,7 +428,7 @@ def test_a_file_that_is_missing_and_a_wrong_prefix_are_told_before_the_window(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["capture", "host=/nowhere", "--log", str(tmp_path / "gone")]) == 2
-    assert "is no file" in capsys.readouterr().err
+    assert "is not a file" in capsys.readouterr().err
     found = logged(tmp_path).paths[0]
     assert main(["capture", "host=/nowhere", "--log", str(found), "--without-load"]) == 2
     assert "--log and --without-load cannot be used together" in capsys.readouterr().err

@@ -17,6 +17,7 @@ from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.study.responses import Status
 from pgassay.testing import real
+from tests import machine
 from tests.capture.test_real_versions import SCHEMA, SHORT
 from tests.postgres.builds.fake_source import make_tree
 
@@ -28,7 +29,7 @@ BUSY = ("--allow-busy", "--allow-volatile")
 @pytest.fixture(scope="module")
 def asked() -> Iterator[tuple[Path, tuple[str, ...]]]:
     """A capture of a small server, and the words for scripts and places of a question to it."""
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         path = folder / "small.capture"
         with real.server() as (server, _):
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:

@@ -14,6 +14,7 @@ from pgassay.record.reading import Run
 from pgassay.report import headline, statements
 from pgassay.report.findings import Findings
 from pgassay.testing import real
+from tests import machine
 from tests.capture import web_shop
 from tests.capture.watched import Watched, watched_shop
 
@@ -70,7 +71,7 @@ def test_what_cannot_be_captured_is_an_error(
 def test_a_question_finds_the_missing_index(
     captured: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), "--index", INDEX, *web_shop.SHORT, *where]) == 0
@@ -85,7 +86,7 @@ def test_a_question_finds_the_missing_index(
 @pytest.mark.skipif(children.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_question_is_answered_by_what_the_server_executes(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ("--count", "--set", "load.transactions=50", "--blocks", "5..5", "--allow-busy", "--allow-volatile")
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), "--index", INDEX, *words, *where]) == 0
@@ -105,7 +106,7 @@ def test_statements_that_get_slower_or_answer_otherwise_are_told(
         "ALTER TABLE order_items DROP CONSTRAINT order_items_pkey; UPDATE customers SET email = upper(email);"
         " ALTER TABLE orders ADD CONSTRAINT none_new CHECK (id = 0) NOT VALID"
     )
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), "--change", change, *web_shop.SHORT, *where]) == 0

@@ -14,6 +14,7 @@ from pgassay.cli import main
 from pgassay.host.runner import SystemClock
 from pgassay.interfaces.server import Server
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -37,7 +38,7 @@ def captured(clinic: Server) -> Iterator[Path]:
     where = clinic.endpoint
     words = [f"--host={where.socket_directory}", f"--port={where.port}", f"--username={where.user}", where.database]
     program = [str(real.installation().bindir / "pgbench"), "--no-vacuum", "--time=600", "--client=2"]
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         load = subprocess.Popen([*program, f"--file={HERE / 'clinic.pgbench'}", *words], stdout=subprocess.DEVNULL)
         try:
             path = folder / "clinic.capture"

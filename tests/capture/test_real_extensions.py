@@ -17,6 +17,7 @@ from pgassay.cli import main
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = [pytest.mark.system, pytest.mark.slow]
 
@@ -73,7 +74,7 @@ def driven(conninfo: str) -> Iterator[None]:
 def trigrams() -> Iterator[Trigrams]:
     if "pg_trgm" not in installed():
         pytest.skip("this PostgreSQL comes without pg_trgm")
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         with real.server(shared_preload_libraries="pg_stat_statements") as (server, _):
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:
                 connection.execute(SCHEMA)
@@ -122,7 +123,7 @@ def test_an_extension_that_is_missing_here_is_left_out_and_its_statement_named(
     trigrams: Trigrams, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "pg_trgm" in files.read(trigrams.capture).source.extensions
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         asked = ask(trigrams, "without", "jit=on,off", "--pg-bindir", str(without_trigrams(folder)))
     said = capsys.readouterr()
     assert (

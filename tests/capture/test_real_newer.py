@@ -25,6 +25,7 @@ from pgassay.record.ask import Likeness, likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings, Judged
 from pgassay.testing import real
+from tests import machine
 from tests.capture import web_shop
 from tests.capture.watched import Watched, watched_shop
 
@@ -87,7 +88,7 @@ def programs(shop: Watched) -> tuple[str, str]:
 
 def asked(shop: Watched, captured: Path, *words: str) -> tuple[Judged, Likeness]:
     """The one verdict, and how like the shop's load the played one was."""
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run))
         assert main(["ask", str(captured), *words, *web_shop.SHORT, *where, *programs(shop)]) == 0

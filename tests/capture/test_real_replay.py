@@ -15,6 +15,7 @@ from pgassay.record.ask import likeness
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = [pytest.mark.slow, pytest.mark.system]
 
@@ -69,7 +70,7 @@ def captured(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         assert main(["ask", str(captured), "--replay", "--index", INDEX, "--blocks", "5..5", *where]) == 0
@@ -107,7 +108,7 @@ def test_a_log_with_other_statements_is_a_load_unlike_the_captures(
         "UPDATE orders SET", "UPDATE orders o SET"
     )
     (captured / "other.json").write_text(text, encoding="utf-8")
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         other = ("--set", f"load.log={captured / 'other.json'}", "--set", "load.duration=2s")
@@ -124,7 +125,7 @@ def test_a_log_with_other_statements_is_a_load_unlike_the_captures(
 def test_at_the_sources_pace_the_missing_index_shows_in_the_latency(
     captured: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         run = folder / "run"
         where = ("--data-dir", str(folder / "data"), "--out", str(run), "--allow-busy", "--allow-volatile")
         short = ("--blocks", "5..5", "--set", "load.duration=4s", "--set", "load.warmup=0s")
@@ -155,7 +156,7 @@ def test_a_capture_without_literals_keeps_no_log(captured: Path, capsys: pytest.
 def test_failures_here_alone_are_named_before_the_run(captured: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = (captured / "log.json").read_text()
     (captured / "changed.json").write_text(text.replace("SELECT sum(total)", "SELECT sum(absent)"), encoding="utf-8")
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         where = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
         changed = ("--set", f"load.log={captured / 'changed.json'}", "--set", "load.duration=2s")
         assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", *changed, *where]) != 0
@@ -170,7 +171,7 @@ def test_calls_that_lack_a_table_may_be_let_through(captured: Path, capsys: pyte
     text = (captured / "log.json").read_text()
     changed = text.replace("SELECT sum(total) FROM orders", "SELECT sum(total) FROM scratch")
     (captured / "temporary.json").write_text(changed, encoding="utf-8")
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         where = ("--data-dir", str(folder / "data"), "--out", str(folder / "run"))
         log = ("--set", f"load.log={captured / 'temporary.json'}", "--set", "load.duration=2s")
         assert main(["ask", str(captured), "work_mem=4MB,64MB", "--replay", *log, *where]) != 0

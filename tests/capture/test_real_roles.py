@@ -15,6 +15,7 @@ from pgassay.capture.format import Statement
 from pgassay.cli import main
 from pgassay.interfaces.server import Server
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = pytest.mark.system
 
@@ -64,7 +65,7 @@ def conninfo(server: Server, user: str) -> str:
 
 
 def test_values_are_those_of_the_table_that_the_application_reads(clinic: Server) -> None:
-    with real.own_folder() as folder, working(clinic):
+    with machine.own_folder() as folder, working(clinic):
         path = folder / "clinic.capture"
         assert main(["capture", conninfo(clinic, "reader"), "--for", "3s", "--out", str(path)]) == 0
         found = files.read(path)
@@ -76,7 +77,7 @@ def test_values_are_those_of_the_table_that_the_application_reads(clinic: Server
 
 
 def test_without_pg_stat_statements_the_roles_that_may_connect_say_where(clinic: Server) -> None:
-    with real.own_folder() as folder:
+    with machine.own_folder() as folder:
         path = folder / "clinic.capture"
         words = ["capture", conninfo(clinic, "reader"), "--without-load", "--out", str(path)]
         with psycopg.connect(clinic.endpoint.conninfo(), autocommit=True) as connection:

@@ -16,6 +16,7 @@ from pgassay.postgres.installation import LocalInstallation
 from pgassay.record.reading import Run
 from pgassay.report.findings import Findings
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +35,7 @@ SHORT = (
 def two_versions() -> tuple[LocalInstallation, LocalInstallation]:
     """The oldest and the newest major version here; skips where there is one."""
     finder = real.finder()
-    found = sorted((finder.named(Path(each)) for each in real.bindirs()), key=lambda each: each.version.major)
+    found = sorted((finder.named(Path(each)) for each in machine.bindirs()), key=lambda each: each.version.major)
     if len({each.version.major for each in found}) < 2:
         pytest.skip("one major version of PostgreSQL is on this machine")
     return found[0], found[-1]
@@ -61,7 +62,7 @@ def test_another_version_is_compared_with_the_servers_own(
     newest = found[1].bindir
     script = tmp_path / "lookup.sql"
     script.write_text("\\set id random(1, 10000)\nSELECT total FROM orders WHERE id = :id;\n")
-    with real.own_folder() as folder, real.private_folder() as home:
+    with machine.own_folder() as folder, real.private_folder() as home:
         path, run = folder / "shop.capture", folder / "run"
         with started(own, home) as server:
             with psycopg.connect(server.endpoint.conninfo(), autocommit=True) as connection:

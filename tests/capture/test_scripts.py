@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.capture.format import Capture, Cost, Data, Function, Load, Source, Statement
+from pgassay.capture.format import Capture, Column, Cost, Data, Function, Load, Source, Statement, Table
 from pgassay.capture.scripts import LIST_MAX, SCRIPTS_MAX, TUPLES, scripted
 from tests.capture.schemas import TABLES
 
@@ -162,6 +162,14 @@ def test_observed_parameters_prevail() -> None:
     text = script_of("SELECT id FROM orders WHERE status LIKE $1", parameters=(("a:%",), (None,)))
     assert "SELECT id FROM orders WHERE status LIKE E'a\\x3a%';" in text
     assert "SELECT id FROM orders WHERE status LIKE NULL;" in text
+
+
+def test_an_observed_key_that_cannot_be_made_anew_is_said_to_be_observed() -> None:
+    visits = Table("public", "visits", 10.0, 1, (Column("at", "numeric", not_null=True, unique=True),))
+    insert = Statement(1, "INSERT INTO visits (at) VALUES ($1)", 1, 5.0, 1, parameters=(("7",),))
+    (played,) = scripted(replace(capture(insert), tables=(visits,))).played
+    assert "VALUES (E'7')" in played.text
+    assert "as observed" in played.text
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pgassay.capture.reads import MARK
 from pgassay.interfaces.server import Server
 from pgassay.postgres.installation import LocalInstallation
 from pgassay.testing import real
+from tests import machine
 from tests.capture import web_shop
 
 EVERY_WRITE = {"log_statement": "mod", "log_line_prefix": "%a: "}
@@ -66,7 +67,7 @@ class Watched:
 @contextmanager
 def watched_shop(installation: LocalInstallation, settings: dict[str, str]) -> Iterator[Watched]:
     """A web shop on a server of its own, with `EVERY_WRITE`."""
-    with real.private_folder() as folder, real.own_folder() as captures:
+    with real.private_folder() as folder, machine.own_folder() as captures:
         installation.initialize(folder / "data", {})
         given = {"shared_preload_libraries": "pg_stat_statements", "fsync": "off", **EVERY_WRITE, **settings}
         server = installation.start(folder / "data", given, folder / "socket")

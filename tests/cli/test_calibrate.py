@@ -18,6 +18,7 @@ from pgassay.record.reading import Run
 from pgassay.report.calibration import CalibrationFindings, in_turns
 from pgassay.testing import real
 from pgassay.testing.planted import make_run
+from tests import machine
 
 TINY = ["-s", "1", "-c", "1", "-j", "1", "-T", "1", "--warmup", "0s"]
 SHORT = ["--clusters", "2", "--blocks", "2", "--budget", "8s"]
@@ -149,7 +150,7 @@ def test_a_calibration_is_kept_shown_and_used(
     real.installation()
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     out = tmp_path / "run"
-    with real.own_folder() as data:
+    with machine.own_folder() as data:
         assert main(["calibrate", *TINY, *SHORT, *BUSY, "--data-dir", str(data), "--out", str(out)]) == 0
         shown = capsys.readouterr().out
         assert "2 clusters × 2 restarts × 2 runs" in shown

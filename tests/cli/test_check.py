@@ -102,10 +102,3 @@ def test_a_record_with_authors_tables_is_read_and_its_decisions_are_replayed(
     capsys.readouterr()
     assert main(["check", str(run)]) == 0
     assert "would be different now" in capsys.readouterr().out, "replayed"
-
-
-def test_a_study_that_asks_for_partitions_is_led_to_a_change_of_the_schema(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "fillfactor", "--set", "schema.partition=orders BY HASH (id) INTO 8", "--dry-run"]) == 2
-    told = capsys.readouterr().err
-    assert 'unknown factor "schema.partition"' in told
-    assert "schema.change" in told

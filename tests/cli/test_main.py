@@ -154,7 +154,7 @@ def test_two_ways_to_say_how_small_a_model_is_exclude_each_other(capsys: pytest.
     assert "not allowed with argument --scale" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("option", "words"), [("--scale", '"" is no scale'), ("--scale-to", '"" is not an amount')])
+@pytest.mark.parametrize(("option", "words"), [("--scale", '"" is not a scale'), ("--scale-to", '"" is not an amount')])
 def test_an_empty_scale_is_refused_and_plans_no_original(
     option: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -185,7 +185,7 @@ def test_a_described_drive_is_declared_as_what_it_is(
 )  # fmt: skip
 def test_mkfs_is_given_no_file_and_no_device(options: str) -> None:
     """It runs as root, whoever wrote the study: it wrote on other devices, and copied closed directories."""
-    with pytest.raises(UsageError, match="is no option of mkfs that can be given here"):
+    with pytest.raises(UsageError, match="is not an option of mkfs that can be given here"):
         FACTORS["drive.data.mkfs"].parse("drive.data.mkfs", options)
 
 

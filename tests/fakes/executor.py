@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping
 
 from pgassay.fleet import FleetError
-from pgassay.fleet.blocks import BlockOrder, Tell
+from pgassay.fleet.blocks import BlockOrder, Report
 from pgassay.fleet.parcels import Arrived
 from pgassay.lab.trial_state import HostState
 
@@ -47,15 +47,15 @@ class FakeExecutor:
         self._message(f"order {order.block}")
         self._waiting.setdefault(order.block, order)
 
-    def next_arrived(self, tell: Tell) -> Arrived:
+    def next_arrived(self, report: Report) -> Arrived:
         while True:
             if not self._alive:
-                raise FleetError("no host was heard for 0 s", "start the workers again, and resume the run")
+                raise FleetError("no host has answered for 0 s", "start the workers again, and resume the run")
             block = self._random.choice(sorted(self._waiting))
             host = self._random.choice(sorted(self._alive.keys() - self._idle))
             self.started.append((block, host))
             self._message(f"start of {block}")
-            tell([HostState(each, block if each == host else None) for each in sorted(self._alive)])
+            report([HostState(each, block if each == host else None) for each in sorted(self._alive)])
             arrived = self._alive[host](self._waiting[block], host)
             if len(self.started) in self._dies:  # with all that it had done: somebody else runs the block
                 del self._alive[host]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pgassay.interfaces.errors import LoadError
-from pgassay.interfaces.load import NO_GATE, LoadOptions, LoadResult, cannot_gate
+from pgassay.interfaces.load import LoadOptions, LoadResult, cannot_gate
 from pgassay.interfaces.probe import Sample
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Server
@@ -217,7 +217,7 @@ class BoundFakeLoad:
     @property
     def ungated(self) -> str | None:
         """Only what stands for pgbench can be played in slices."""
-        return None if isinstance(self.options, PgbenchOptions) else NO_GATE.format(self.name)
+        return None if isinstance(self.options, PgbenchOptions) else f'the load "{self.name}" has no slices'
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> FakePlayer:
         """In slices, at the speed that the test's function says."""

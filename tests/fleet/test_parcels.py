@@ -55,7 +55,7 @@ def test_a_block_is_the_same_bytes_each_time(tmp_path: Path, arrived: Arrived) -
     ],
 )  # fmt: skip
 def test_what_may_not_be_in_a_parcel_is_refused(arrived: Arrived, bad: tarfile.TarInfo) -> None:
-    with pytest.raises(FleetError, match="block 4 came home damaged"):
+    with pytest.raises(FleetError, match="block 4 arrived damaged"):
         unpack(4, forged(arrived.parcels[0], bad))
 
 

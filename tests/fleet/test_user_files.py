@@ -172,7 +172,7 @@ def test_what_cannot_travel_is_named(
     pipe, odd, schema = tmp_path / "pipe.sql", tmp_path / 'o"dd.sql', tmp_path / "schema.sql"
     os.mkfifo(pipe)
     odd.touch()
-    assert f'"{pipe}" is no plain file' in refused(document_of(script=str(pipe)))
+    assert f'"{pipe}" is not a plain file' in refused(document_of(script=str(pipe)))
     assert f'"{odd}" has a quote' in refused(document_of(script=str(odd)))
     assert f'"{tmp_path}/none.sql" cannot be read' in refused(document_of(script=[f"{tmp_path}/none.sql"]))
     for line in ("\\ir tables.sql", "  \\i /tables.sql", "\\copy t from 'rows.csv'"):

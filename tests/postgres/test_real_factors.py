@@ -11,6 +11,7 @@ from pgassay.postgres import settings
 from pgassay.postgres.factors import FACTORS
 from pgassay.postgres.server import LocalServer
 from pgassay.testing import real
+from tests import machine
 
 pytestmark = pytest.mark.system
 
@@ -37,7 +38,7 @@ def _factor(name: str) -> Factor:
     return exact[0] if exact else next(factor for factor in FACTORS if matches(factor.pattern, name))
 
 
-@pytest.fixture(scope="module", params=real.bindirs() or ["none"])
+@pytest.fixture(scope="module", params=machine.bindirs() or ["none"])
 def server(request: pytest.FixtureRequest) -> Iterator[LocalServer]:
     """A server with all of `LEVELS`."""
     if request.param == "none":

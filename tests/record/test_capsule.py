@@ -104,7 +104,7 @@ def test_a_link_in_a_record_is_not_followed(run: Run, tmp_path: Path) -> None:
     shutil.copytree(run.path, copied)
     (tmp_path / "secret").write_text("secret")
     (copied / "trials/000001/pgbench.out").symlink_to(tmp_path / "secret")
-    with pytest.raises(DamagedError, match="is no file"):
+    with pytest.raises(DamagedError, match="is not a file"):
         write(Run.open(copied), tmp_path / "none", tmp_path / "capsule")
 
 
@@ -252,7 +252,7 @@ def headless(entries: list[tuple[zipfile.ZipInfo, bytes]]) -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        (linked, "is no file"),
+        (linked, "is not a file"),
         (compressed, "compressed or encrypted"),
         (changed, "is not what capsule.json says"),
         (shorter, "is not what capsule.json says"),

@@ -133,7 +133,7 @@ def test_another_server_is_refused_and_nothing_is_changed_there(
         made.close()
     assert file.read_text() == untouched
     (failed,) = attachment.repair(tmp_path)[1]
-    assert "is not the one that is owed something" in failed.message
+    assert "the changes to undo were made on" in failed.message
     os.system(f"{server._pg_ctl} -D {second} -m immediate -w stop >/dev/null")
     server.mode("as it should")
     assert attachment.repair(tmp_path) == (("the server, which was down",), ())

@@ -47,7 +47,7 @@ class TestFactors(FactorContract):
 
     @pytest.fixture
     def refused(self, factor: Factor) -> Sequence[str]:
-        return PASSED_ON.get(factor.pattern, ("", "a horse"))
+        return PASSED_ON.get(factor.pattern, ("", "not a level"))
 
 
 def test_every_factor_says_what_it_is() -> None:

@@ -102,7 +102,7 @@ class Setup:
         tpc_b = any(_TPC_B.search(each) for each in loads)
         reads_only, writes = (any(each.search(load) for load in loads) for each in (_READS_ONLY, _WRITES))
         scale, clients, rate = (_number(said[name]) for name in ("scale", "clients", "rate"))
-        timeout = re.fullmatch(r"([0-9.]+)\s*([a-z]*)", said["checkpoint_timeout"])
+        timeout = split_quantity(said["checkpoint_timeout"])
         database_bytes = _bytes(said["database"])
         if database_bytes is None and scale is not None and (tpc_b or "builtin" in " ".join(loads)):
             database_bytes = scale * _SCALE_BYTES
@@ -115,9 +115,7 @@ class Setup:
             rate_limited=said["rate_limited"] == "yes" or bool(rate),
             rate=rate,
             lag_ms=_number(said["lag_ms"]),
-            checkpoint_timeout_s=float(timeout[1]) * _SECONDS[timeout[2]]
-            if timeout and timeout[2] in _SECONDS
-            else None,
+            checkpoint_timeout_s=timeout[0] * _SECONDS[timeout[1]] if timeout and timeout[1] in _SECONDS else None,
             same_machine=bool(_LOCAL.fullmatch(said["host"])),
             database_bytes=database_bytes,
             memory_bytes=_bytes(said["memory"]),

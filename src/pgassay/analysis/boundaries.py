@@ -76,7 +76,7 @@ def criticals(horizon: int, alpha: float, stage: int | None = None) -> tuple[flo
     values = [value]
     edge = sqrt(blocks * value * value / (blocks - 1 + value * value))
     grid = np.linspace(0.0, edge, _DENSE)
-    # That of r, sqrt(n) times one coordinate of a uniform point on the unit sphere.
+    # The density of r: sqrt(n) times one coordinate of a uniform point on the unit sphere, n = `blocks`.
     constant = exp(lgamma(blocks / 2) - lgamma((blocks - 1) / 2)) / sqrt(pi * blocks)
     density = np.asarray(constant * (1.0 - grid * grid / blocks) ** ((blocks - 3) / 2), dtype=np.float64)
     while blocks < horizon:

@@ -140,7 +140,7 @@ def found(known: Sequence[Span], sure: float = SURE) -> Span | None:
 
 def difference(contrasts: Sequence[float], horizon: int) -> BlockMean:
     """Bad against good, as a mean log-ratio with half of its interval, valid at every look up to `horizon` blocks."""
-    return mean_of(contrasts, Scale.DIFFERENCE, Certainty(0.95, 1, horizon, every_block=True))
+    return mean_of(contrasts, Scale.DIFFERENCE, Certainty(LEVEL, 1, horizon, every_block=True))
 
 
 def shown(mean: BlockMean, least: float = 0.0) -> bool:
@@ -166,7 +166,7 @@ def change(last: int, seen: Sequence[Measured], span: Span, horizon: int, least:
     count = float(sums.count[span.upto])
     mean = float(sums.total[span.upto]) / count
     rest = float(_rest(sums, [span.upto])[0])
-    certainty = Certainty(0.95, 1, horizon, every_block=True)
+    certainty = Certainty(LEVEL, 1, horizon, every_block=True)
     half = certainty.critical(blocks, certainty.alpha) * sqrt(rest / (blocks - 1) / count)
     low, estimate, high = (from_contrast(end, Scale.RATIO) for end in (mean - half, mean, mean + half))
     return Change(estimate, low, high, blocks, _fit(seen, rest, least))
@@ -309,11 +309,7 @@ def course_of(means: Sequence[float], least: float = 0.0) -> Course:
         for old, new in pairwise(levels):
             mean, half = new.mean - old.mean, critical * noise * sqrt(1.0 / old.points + 1.0 / new.points)
             steps.append(Step(new.first, exp(mean), exp(mean - half), exp(mean + half)))
-        doubtful = [
-            each
-            for each in steps
-            if not (min(each.low, each.high) > 1.0 + least or max(each.low, each.high) < 1.0 / (1.0 + least))
-        ]
+        doubtful = [each for each in steps if not (each.low > 1.0 + least or each.high < 1.0 / (1.0 + least))]
         if not doubtful:
             break
         dropped = min(doubtful, key=lambda each: abs(log(each.estimate)))

@@ -114,7 +114,7 @@ def recovery(ratios: Mapping[int, Sequence[float]], *, blocks_max: int) -> Recov
     """Where the slowdown ends. `ratios`: size in bytes to one ratio (after ÷ before) a block; order does not matter."""
     alpha = (1.0 - LEVEL) / max(1, len(ratios))
     points = []
-    for size in sorted(size for size in ratios if ratios[size]):
+    for size in sorted(size for size in ratios if any(ratio > 0 for ratio in ratios[size])):
         logs = [log(ratio) for ratio in ratios[size] if ratio > 0]
         n, mean = len(logs), fmean(logs)
         half = critical(n, blocks_max, alpha) * stdev(logs) / sqrt(n) if n >= FIRST_LOOK else inf

@@ -56,20 +56,19 @@ def explain(
         text = f", although {_listed(moved, by_name)}" if moved else f", and neither can any cost per {work}"
         return Explanation(f"{head}{text}", (), tuple(moved))
     good = (effect.estimate > effect.none) != (response.better is Better.LOWER)  # did it move to the good side?
-    along = tuple(
-        cost
-        for cost in moved
-        if (better := by_name[cost.response].better) is Better.NEITHER
-        or ((cost.estimate > cost.none) == (better is Better.HIGHER)) == good
-    )
-    against = tuple(cost for cost in moved if cost not in along)
+    along: list[Effect] = []
+    against: list[Effect] = []
+    for cost in moved:
+        better = by_name[cost.response].better
+        improved = (cost.estimate > cost.none) == (better is Better.HIGHER)
+        (along if better is Better.NEITHER or improved == good else against).append(cost)
     if not along:
         text = f"{head}; no cost per {work} moved with it, so the costs measured do not explain it"
     else:
         text = f"{head}, with {_listed(along, by_name)}"
     if against:
         text += f", although {_listed(against, by_name)}"
-    return Explanation(text, along, against)
+    return Explanation(text, tuple(along), tuple(against))
 
 
 def _differs(effect: Effect) -> bool:

@@ -133,8 +133,8 @@ def changes(means: Floats) -> list[tuple[int, ...]]:
         return [() for _ in range(trials)]
     scale = np.abs(means).max(axis=1)
     floor = 1e-9 * np.where(scale > 0.0, scale, 1.0)  # rounding of a constant series is no change
-    # Of a batch about its local level, by differences, so that steps and drift do not count: the median of their
-    # absolute values is 0.6745 sqrt(2) times the standard deviation.
+    # The noise of a batch about its local level, by differences, so that steps and drift do not count: the median of
+    # their absolute values is 0.6745 sqrt(2) times the standard deviation.
     noise = np.median(np.abs(np.diff(means, axis=1)), axis=1) / (0.6745 * np.sqrt(2.0))
     penalty = PENALTY * log(count) * np.maximum(noise, floor) ** 2
     return partition(means, penalty)

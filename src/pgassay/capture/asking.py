@@ -5,10 +5,8 @@ resumed and the scripts can be read and changed.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +116,7 @@ def write(
     crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
-    libraries, strange, strangers = _libraries(capture, question, installations, runner)
+    libraries, left_out, of_nothing = _libraries(capture, question, installations, runner)
     unscripted = own_scripts or replayed is not None
     load = ScriptedLoad((), ()) if unscripted else scripted(capture)
     if not unscripted:
@@ -143,12 +141,12 @@ def write(
         warnings["connections_left_out"] = (
             f"left out of the settings, because the load may need {connections} connections: max_connections = {most}"
         )
-    if strange:
-        said = ", ".join(f"{name} ({reason})" for name, reason in strange.items())
+    if left_out:
+        said = ", ".join(f"{name} ({reason})" for name, reason in left_out.items())
         warnings["libraries_left_out"] = f"left out of shared_preload_libraries: {said}"
-    if strangers:
+    if of_nothing:
         warnings["settings_of_nothing"] = (
-            f"no extension and no preloaded library of the server is called {', '.join(strangers)}: "
+            f"no extension and no preloaded library of the server is called {', '.join(of_nothing)}: "
             "its settings do nothing"
         )
     return PreparedQuestion(capture, question, load, folder, data.file, warnings, libraries, replayed, pace)
@@ -218,11 +216,14 @@ def _require_played(load: ScriptedLoad, capture: Capture) -> None:
 def _new_folder(parent: Path, stamp: str) -> Path:
     """A question's own, with a number behind `stamp` where another question has the same second."""
     parent.mkdir(parents=True, exist_ok=True)
-    for name in chain([stamp], (f"{stamp}-{number}" for number in count(2))):
-        with suppress(FileExistsError):
-            (parent / name).mkdir()
-            return parent / name
-    raise AssertionError("numbers do not end")
+    folder, number = parent / stamp, 1
+    while True:
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1
+            folder = parent / f"{stamp}-{number}"
 
 
 def _needing(
@@ -261,8 +262,8 @@ def _libraries(
     capture: Capture, question: Question, installations: Sequence[Installation], runner: Runner
 ) -> tuple[tuple[str, ...], dict[str, str], list[str]]:
     """The libraries that every PostgreSQL of the study loads at its start, and why others of the server's are not
-    loaded: those that the server preloads, and those of extensions whose settings are asked about. And whose settings
-    are asked about although the server has no such extension or library: PostgreSQL takes any name before a dot.
+    loaded: those that the server preloads, and those of extensions whose settings are asked about. The third are
+    names before a dot that are neither an extension nor a library of the server: PostgreSQL takes any.
     """
     folders = [_folder_of(each, "--pkglibdir", runner) or Path() for each in installations]
 
@@ -270,15 +271,15 @@ def _libraries(
         return all((folder / f"{name.removesuffix('.so')}.so").is_file() for folder in folders)
 
     kept: list[str] = []
-    strange: dict[str, str] = {}
+    left_out: dict[str, str] = {}
     for library in capture.source.libraries:
         name = library.removeprefix("$libdir/")
         if name in dump.NEVER_RESTORED:
             continue
         if name in _ACTING:
-            strange[name] = "it acts by itself"
+            left_out[name] = "it acts by itself"
         elif "/" in name or not installed(name):
-            strange[name] = "it is not installed here"
+            left_out[name] = "it is not installed here"
         else:
             kept.append(name)
     settings = (name.split(".") for name in question.factors if name.startswith("server."))
@@ -286,7 +287,7 @@ def _libraries(
     for name in asked:
         if name in capture.source.extensions and name not in (*kept, *_ACTING) and installed(name):
             kept.append(name)
-    return tuple(kept), strange, [name for name in asked if name not in {*capture.source.extensions, *kept}]
+    return tuple(kept), left_out, [name for name in asked if name not in {*capture.source.extensions, *kept}]
 
 
 def _unknown_settings(capture: Capture, installations: Sequence[Installation]) -> dict[str, str]:

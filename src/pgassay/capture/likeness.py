@@ -116,10 +116,11 @@ def _key(statement: Statement) -> str:
 def _amount(name: str, source: float | None, here: float | None, unit: str, *, counts: bool = True) -> Part:
     like = None
     if source is not None and here is not None:
-        most = max(source, here)
-        like = min(source, here) / most if most > NEGLIGIBLE else 1.0
         if unit == _SHARE:
             like = 1.0 - abs(source - here)
+        else:
+            most = max(source, here)
+            like = min(source, here) / most if most > NEGLIGIBLE else 1.0
     return Part(name, source, here, unit, like, counts)
 
 

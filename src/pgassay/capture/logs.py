@@ -47,13 +47,13 @@ class LogFiles:
         for path in self.paths:
             if not (path.is_file() or path.is_fifo()):
                 raise UsageError(
-                    f'"{path}" is no file',
+                    f'"{path}" is not a file',
                     "--log reads files on this machine, compressed ones too, and pipes: copy the server's log",
                 )
         try:
             ServerLogReader(list(self.paths), (), log_format=self.log_format)
         except ValueError as error:
-            raise UsageError(str(error), "the first lines tell it without --log-format") from None
+            raise UsageError(str(error), "leave out --log-format: the first lines show the format") from None
         try:
             ServerLogReader(list(self.paths), self.prefixes)
         except ValueError as error:
@@ -214,7 +214,7 @@ def _summary(
 def _require_readable(summary: Summary, prefixes: Sequence[str]) -> None:
     if summary.has_calls and not summary.first_us:
         raise CaptureError(
-            "the log's lines tell no time, so how often a statement ran cannot be known",
+            "the log's lines have no time, so how often a statement ran cannot be known",
             "add %m to log_line_prefix (a reload suffices), and capture a log written since",
         )
     if summary.has_calls or summary.plans or summary.plans_unread:
@@ -255,7 +255,7 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         (
             found.doubtful,
             f"{found.doubtful} statements of the log may not be whole, and are left out: lines that seem to be of other"
-            " programs or processes stand within them, or pieces of them lack; csvlog and jsonlog, or"
+            " programs or processes stand within them, or parts of them are missing; csvlog and jsonlog, or"
             " logging_collector = on, keep them apart",
         ),
         (
@@ -268,14 +268,14 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             untimed > _UNTIMED * calls,
-            f"{untimed} of {calls} calls of the log have no duration, so it tells neither their time nor the clients'"
-            " pauses behind them: log_min_duration_statement = 0 or log_duration = on logs durations; without"
+            f"{untimed} of {calls} calls of the log have no duration, so neither their time nor the clients'"
+            " pauses after them are known: log_min_duration_statement = 0 or log_duration = on logs durations; without"
             " pg_stat_statements a load without time is played by one client unless load.clients says otherwise",
         ),
         (
             found.pauses_unknown > found.pauses,
             "the log's times have whole seconds, so the clients' pauses are not known and not played; calls, durations"
-            " and rates are as logged: %m instead of %t in log_line_prefix tells pauses",
+            " and rates are as logged; with %m instead of %t in log_line_prefix pauses are known",
         ),
         (
             found.other_calls or found.other_transactions,
@@ -284,8 +284,8 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             found.plans_unread,
-            f"{found.plans_unread} entries of auto_explain are not used, since it cannot be told for sure where their"
-            " statements end: auto_explain.log_format = json says it",
+            f"{found.plans_unread} entries of auto_explain are not used, because it is not certain where their"
+            " statements end: auto_explain.log_format = json shows it",
         ),
         (
             found.plans_cut,
@@ -319,8 +319,7 @@ def load_of(found: Summary) -> Load:
     if not found.has_calls:
         raise CaptureError(
             "the log has entries of auto_explain and no call of a statement, and auto_explain alone does not"
-            " say how often"
-            " a statement ran",
+            " say how often a statement ran",
             "log_min_duration_statement = 0 logs every call with its values and duration; or create pg_stat_statements,"
             " which counts the calls, and capture with the same log, which then gives the values",
         )

@@ -24,6 +24,7 @@ from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Load, Source
 from pgassay.capture.scripts import CapturedScript
 from pgassay.errors import UsageError
+from pgassay.interfaces import versions
 from pgassay.interfaces.kinds import NONE
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.study.responses import full_name
@@ -113,7 +114,6 @@ CHECKSUMS = "init.data_checksums"
 RATE = "load.rate"
 _SPARE = 4
 """Clients for each that is busy on average, where transactions are due at a rate."""
-_CHECKSUMS_SINCE = 18
 """The version whose initdb turns data checksums on."""
 
 
@@ -243,7 +243,7 @@ def document(
         factors[CHANGE] = [NONE, *question.changes]
     held = {f"server.{name}": value for name, value in source.settings.items()}
     if question.programs:  # else a version would be compared with its initdb's default
-        held[CHECKSUMS] = "on" if source.major >= _CHECKSUMS_SINCE else "off"
+        held[CHECKSUMS] = "on" if source.major >= versions.CHECKSUMS_BY_DEFAULT else "off"
     played: dict[str, Any] = {"init": str(data)}
     if replayed is None:
         played |= {"driver": "pgbench", "duration": "20s", "warmup": "2s", "jobs": "clients"}

@@ -14,11 +14,10 @@ from typing import Any
 
 from pgassay.capture.format import Column, Statement, Table, View
 from pgassay.capture.privacy import private_name
+from pgassay.interfaces import versions
 
 MARK = "pgassay capture"
 """Stands in each of our statements, and is our application_name."""
-_WAL_VIEW_SINCE = 14
-_TOPLEVEL_SINCE = 14
 _OURS = f"/* {MARK} */"
 _USERS_OWN = "n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'"
 
@@ -192,7 +191,7 @@ RIGHTS = (
 def statements(schema: str, major: int, *, texts: bool) -> str:
     """The counters of each statement of this database since they began, summed over roles; the text with `texts`."""
     view = f"{schema}.pg_stat_statements({'true' if texts else 'false'})"
-    only = " AND toplevel" if major >= _TOPLEVEL_SINCE else ""
+    only = " AND toplevel" if major >= versions.STATEMENTS_TOPLEVEL else ""
     return (
         f"SELECT {_OURS} queryid, {'min(query)' if texts else 'NULL::text'}, sum(calls)::int8,"
         " sum(total_exec_time)::float8, sum(rows)::int8, sum(shared_blks_hit)::int8, sum(shared_blks_read)::int8,"
@@ -214,7 +213,7 @@ ACTIVITY = (
 
 def counters(major: int, *, replica: bool) -> str:
     """One row: the names of the counters are the columns' names (docs/your-server.md)."""
-    if major >= _WAL_VIEW_SINCE:
+    if major >= versions.STAT_WAL:
         wal = "(SELECT wal_bytes::float8 FROM pg_stat_wal)"
     else:
         wal = "NULL::float8" if replica else "pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::float8"

@@ -42,7 +42,7 @@ from pgassay.interfaces.load import LoadResult
 from pgassay.interfaces.running import Clock, Runner
 from pgassay.interfaces.server import Server
 from pgassay.interfaces.slices import Slice
-from pgassay.load.player import PlayedLoad, PlayedScript, Player, ReplayedLog, facts_of
+from pgassay.load.player import PlayedLoad, PlayedScript, Player, ReplayedLog, await_sessions_end, facts_of
 from pgassay.load.replay import FILE as RESULTS
 from pgassay.load.replay import PlayedStatement, statements_of
 
@@ -51,8 +51,6 @@ LIBRARY = {"shared_preload_libraries": "pg_stat_statements"}
 Owner = Callable[[Statement], int | None]
 """The identifier by which a statement of this server is compared; None where it is no part of the load."""
 _SAMPLE_S = 0.1
-_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
-_SESSION_END_S, _POLL_S = 60.0, 0.01
 _CREATE = "CREATE EXTENSION IF NOT EXISTS pg_stat_statements"
 
 
@@ -89,9 +87,7 @@ def snapshot(server: Server) -> Snapshot:
 def snapshot_after(server: Server, clock: Clock) -> Snapshot:
     """The snapshot after a load whose program has ended: a session hands in its counters when it ends, at the latest
     (manual, "The Cumulative Statistics System"), and a server ends it a moment after its client."""
-    deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
-    while server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
-        clock.sleep(_POLL_S)
+    await_sessions_end(server, clock)
     return snapshot(server)
 
 

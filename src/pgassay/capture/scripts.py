@@ -512,11 +512,14 @@ class _Drawing:
         parts = {(each.column, each.path) for each in choosing if each.role in _AIMED}
         return min(1.0, float(share ** (1 / max(1, len(parts)))))
 
+    def _range_share(self, use: Use) -> tuple[float, str]:
+        known = self._share_of(use)
+        return (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+
     def _draw_bound(self, number: int, use: Use) -> None:
         """One end of a range: so far from the other end of the column as the rows that came back are of."""
         table, column = _of(use)
-        known = self._share_of(use)
-        share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+        share, how = self._range_share(use)
         places = (min(1.0, share * self._random.uniform(0.5, 1.5)) for _ in range(TUPLES))
         sides = [1.0 - each if use.role is Role.LOWER else each for each in places]
         self._texts[number] = _at(table, use, column, sides)
@@ -525,8 +528,7 @@ class _Drawing:
     def _draw_range(self, low: int, high: int) -> None:
         found, use = self.found, self._parsed.uses[low]
         table, column = _of(use)
-        known = self._share_of(use)
-        share, how = (RANGE_SHARE, "assumed") if known is None else (known, "by the rows that it returned")
+        share, how = self._range_share(use)
         found.said[low] = found.said[high] = f"a range of {table.name}.{column.name}, {share:.3g} of it ({how})"
         dense = dense_range(column, table.rows)
         if dense is not None:
@@ -633,8 +635,6 @@ def _made_up(column: Column) -> str:
 
 def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -> None:
     """Let a parameter of a unique column be a key that is not there: of whole numbers one above all that it holds."""
-    found.said[number] = said
-    found.fresh.add(number)
     name = found.name(number)
     if column.type in INTEGERS:
         greatest = max((int(value) for value in (*column.histogram, *column.common_values)), default=0)
@@ -648,6 +648,8 @@ def draw_fresh(number: int, column: Column, found: StatementValues, said: str) -
         found.inline[number] = f"left(md5(random()::text), {length or column.width_bytes or 32})"
     else:
         raise CannotDrawError(f"a new key of type {column.type} cannot be made for {column.name}")
+    found.said[number] = said
+    found.fresh.add(number)
 
 
 def _of(use: Use) -> tuple[Table, Column]:

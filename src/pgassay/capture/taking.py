@@ -21,11 +21,11 @@ from pgassay.capture.privacy import require_parser, secret_in, without_literals
 from pgassay.capture.reads import HIDDEN, MARK, between, merged, search_paths_of, tables_of, views_of
 from pgassay.capture.scripts import PLAYED_LEAST, scripted
 from pgassay.capture.source import Readable, Row, Session, cpu_ms, server_cpu_ms
+from pgassay.interfaces import versions
 from pgassay.interfaces.running import Clock, Runner
 from pgassay.postgres.settings import stays
 from pgassay.study.units import format_size
 
-OLDEST = 13
 PERIOD_S = 1.0
 EXTENSION = "pg_stat_statements"
 
@@ -88,8 +88,10 @@ def identify(session: Readable, request: Request) -> Identity:
         require_parser()
     (row,) = session.read("the version", reads.IDENTITY).rows
     version, major, database, encoding, collation, replica, size, libraries = row
-    if major < OLDEST:
-        raise CaptureError(f"the server is PostgreSQL {version!s}", "PostgreSQL 13 and later can be captured")
+    if major < versions.OLDEST:
+        raise CaptureError(
+            f"the server is PostgreSQL {version!s}", f"PostgreSQL {versions.OLDEST} and later can be captured"
+        )
     extensions = session.read("the extensions", reads.EXTENSIONS).rows
     found = {str(name): str(value) for name, value in session.read("the settings", reads.SETTINGS).rows}
     schema = next((str(each[2]) for each in extensions if each[0] == EXTENSION), None)

@@ -85,7 +85,7 @@ ATTEMPTS_MAX = 3
 OUTCOMES_MAX = 3
 """An arm whose trials fail this often in a row because of its settings is dropped."""
 
-_FAILING = f"{OUTCOMES_MAX} {plural('trial', OUTCOMES_MAX)} in a row failed because of its settings"
+_FAILING = f"{OUTCOMES_MAX} trials in a row failed because of its settings"
 _NOTHING_LEFT = "no treatment is left beside the baseline"
 
 INVALID_BLOCKS_MAX = 3
@@ -222,8 +222,8 @@ def _failing(study: Study, history: History) -> Decision | None:
     for baseline in lost:
         mates = [arm for arm in arms if _same_cell(arm, baseline) and arm != baseline]
         if len(mates) + 1 == len(arms):
-            times = f"{OUTCOMES_MAX} {plural('time', OUTCOMES_MAX)}"
-            return Stop(f"the baseline ({baseline.name or 'baseline'}) failed {times} in a row because of its settings")
+            times = f"{OUTCOMES_MAX} times in a row"
+            return Stop(f"the baseline ({baseline.name or 'baseline'}) failed {times} because of its settings")
         if mates:
             return Drop(
                 mates[0],
@@ -294,9 +294,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     decided = {arm.name for arm in arms if arm.name in verdicts and verdicts[arm.name].settled}
     decided -= _too_coarse(study, history, verdicts)
     open_arms = [arm for arm in arms if arm.name not in decided and not is_reference(study, arm)]
-    alone = [
-        arm for arm in arms if is_reference(study, arm) and arm.name not in decided and _has_mates(study, arm) is False
-    ]
+    alone = [arm for arm in arms if is_reference(study, arm) and arm.name not in decided and not _has_mates(study, arm)]
     if not open_arms and not alone:
         return Stop(_why_done(history, decided=bool(decided)))
     needed = {name for arm in open_arms for name in _against(arm, verdicts)}

@@ -445,11 +445,10 @@ class DriveSet:
             found[WAL] = wal[DATA]
         if SMART in wal and wal[SMART] is not found.get(SMART):  # one drive counts once, whatever lies on it
             found[SMART_WAL] = wal[SMART]
-        # A drive that counts nothing stands along with one that does, so that the two are not taken for that one.
         if found and not wal:
-            found[SMART_WAL] = dict
+            found[SMART_WAL] = dict  # counts nothing
         if found and not {DATA, SMART} & set(found):
-            found[SMART] = dict
+            found[SMART] = dict  # counts nothing
         return found
 
     def traits(self, directory: Path) -> Mapping[str, Trait]:

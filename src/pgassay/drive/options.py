@@ -235,13 +235,16 @@ def capacity_of(entry: MountEntry, level: str) -> str | None:
 
 
 def timing_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
-    """The clock's dilation, or the profile, of which `on` is whatever the drive has."""
+    """The profile, of which `on` is whatever the drive has."""
     found = stats.get("timing")
-    if key == "dilation":
-        return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
     if not isinstance(found, Mapping):
         return UNTIMED
     return level if level == "on" else str(found.get("profile"))
+
+
+def dilation_in_stats(stats: Mapping[str, Any], key: str, level: str) -> str:
+    found = stats.get("timing")
+    return str(found.get("dilation", 1)) if isinstance(found, Mapping) else "1"
 
 
 def in_stats(stats: Mapping[str, Any], key: str, level: str) -> str | None:
@@ -392,7 +395,7 @@ def _mkfs(name: str, text: str) -> tuple[str, ...]:
         allowed = _OF_MKFS.get(key)
         if allowed is None or not value or not re.fullmatch(allowed, value) or _OF_ANOTHER_PLACE.search(value):
             raise UsageError(
-                f'"{key} {value}" in "{name}" is no option of mkfs that can be given here',
+                f'"{key} {value}" in "{name}" is not an option of mkfs that can be given here',
                 "say how the file system is, each option with its value (-b 4096, -O quota): pgassay adds the device",
             )
     return tuple(words)
@@ -614,7 +617,7 @@ class DriveOptions(Options):
         summary="service times of emulated drives: a profile, or on for those of the description",
     )  # fmt: skip
     dilation: int = option(
-        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_stats(timing_in_stats),
+        whole(1, _DILATION_MAX), default=1, stage=Stage.INIT, read_back=read_stats(dilation_in_stats),
         summary="how many times slower the clock is by which drives with service times and load.rate go",
     )  # fmt: skip
     cache: str = option(

@@ -64,13 +64,10 @@ def undo_block_drives(place: Path) -> list[str]:
     homes, folders = [], [place]
     for _ in range(_DEPTH):
         homes += [folder for folder in folders if os.path.exists(folder / daemon.CONFIGURATION)]  # noqa: PTH110
-        inner = [path for folder in folders for path in folder.iterdir()]
-        folders = []
-        for path in inner:
-            if path.name not in (daemon.FUSE, POINT, CRASH_POINT):
-                facts = path.lstat()  # a cluster is not ours: what lies in it the servers' account may have made
-                if stat.S_ISDIR(facts.st_mode) and facts.st_uid == os.geteuid():
-                    folders.append(path)
+        inner = (path for folder in folders for path in folder.iterdir())
+        found = [(path, path.lstat()) for path in inner if path.name not in (daemon.FUSE, POINT, CRASH_POINT)]
+        # A cluster is not ours: what lies in it the servers' account may have made.
+        folders = [path for path, each in found if stat.S_ISDIR(each.st_mode) and each.st_uid == os.geteuid()]
     done = [f"silent daemon of {home.name}" for home in homes if _end_if_silent(home)]
     entries = kernel.mounts_below(place)
     for entry in entries:
@@ -162,10 +159,7 @@ class Session:
         require_stopped(directory, ours=ours)
 
     def close(self, keep_snapshots: bool) -> None:
-        """Remove what is left of ours, and the whole root if it shall not stay and no other lab is there.
-
-        Where users keep drives of their own the root stays, and only the snapshots are removed.
-        """
+        """Remove what is left of ours, and the whole root if it shall not stay and no other lab is there."""
         if self._lock is None:
             return
         lock, self._lock = self._lock, None

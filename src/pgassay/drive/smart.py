@@ -354,13 +354,11 @@ class SmartCounters:
         return None
 
     def _media(self, command: Command) -> Media | None:
-        if command == _FDP:  # kept by endurance group
-            return (
-                parse_media(_FDP, self._program.ask(_FDP, self._device, "-e", str(self._group)))
-                if self._group
-                else None
-            )
-        return parse_media(command, self._program.ask(command, self._device))
+        if command != _FDP:
+            return parse_media(command, self._program.ask(command, self._device))
+        if not self._group:  # it is kept by endurance group
+            return None
+        return parse_media(_FDP, self._program.ask(_FDP, self._device, "-e", str(self._group)))
 
     def _contents(self) -> Counted:
         """Of a drive of ScaleFlux; no other plugin reports what data take. Which command answered is kept."""

@@ -123,7 +123,7 @@ def _content(path: Path, left: int) -> bytes | str:
         if stat.S_ISDIR(found.st_mode):
             return "is a directory"
         if not stat.S_ISREG(found.st_mode):
-            return "is no plain file"
+            return "is not a plain file"
         if found.st_size > left:
             return _too_large(found.st_size)
         with path.open("rb") as file:
@@ -192,7 +192,7 @@ class DamagedError(FleetError):
 
 
 def _damaged_file(path: str) -> DamagedError:
-    return DamagedError(f'the file "{path}" came damaged, or its name cannot be used')
+    return DamagedError(f'the file "{path}" arrived damaged, or its name cannot be used')
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class BlockOrder:
     dropped: tuple[str, ...] = ()
 
 
-Tell = Callable[[Sequence[HostState]], None]
+Report = Callable[[Sequence[HostState]], None]
 
 
 class BlockExecutor(Protocol):
@@ -220,8 +220,8 @@ class BlockExecutor(Protocol):
     def submit(self, order: BlockOrder) -> None:
         """Have a block run; one that was ordered already is not ordered again."""
 
-    def next_arrived(self, tell: Tell) -> Arrived:
-        """Wait for any of the ordered blocks, and tell meanwhile what the hosts do.
+    def next_arrived(self, report: Report) -> Arrived:
+        """Wait for any of the ordered blocks, and report meanwhile what the hosts do.
 
         A block that is late is begun on a free host as well, and the first that comes home counts. Raises `FleetError`
         where a block cannot be run, and where none can come any more: all hosts are gone, or hang.

@@ -215,7 +215,7 @@ _END_S = 60.0
 @dataclass(frozen=True)
 class _RunningProgram:
     program: ControlledProgram
-    told_to_end: Event = field(default_factory=Event)
+    asked_to_end: Event = field(default_factory=Event)
     ended: Event = field(default_factory=Event)
 
 
@@ -258,7 +258,7 @@ def keep(name: str, given: bytes) -> None:
         kept = _KEPT[name] = _RunningProgram(program)
         try:
             secede()
-            while is_wanted(worker, key) and not kept.told_to_end.wait(_LISTEN_S):
+            while is_wanted(worker, key) and not kept.asked_to_end.wait(_LISTEN_S):
                 pass
         finally:
             del _KEPT[name]
@@ -288,7 +288,7 @@ def end(name: str) -> None:
     """End the player, and wait until it has; harmless where it is not there."""
     kept = _KEPT.get(name)
     if kept is not None:
-        kept.told_to_end.set()
+        kept.asked_to_end.set()
         kept.ended.wait(_END_S)
 
 

@@ -6,7 +6,6 @@ machine are one host, and that hosts of several kinds make another question. Tha
 A host's first block is longer, since its data are prepared in it; it is compared with the first blocks of other hosts.
 Nothing is concluded about a late block: it is begun on a free host as well, and whichever comes home first counts. Only
 where every host that could run it is held up many times as long does nobody wait any more.
-
 """
 
 import time
@@ -23,7 +22,7 @@ from distributed.scheduler import KilledWorker
 
 from pgassay import __version__
 from pgassay.fleet import FleetError, worker
-from pgassay.fleet.blocks import BlockOrder, Tell
+from pgassay.fleet.blocks import BlockOrder, Report
 from pgassay.fleet.certificates import Address, Credentials, security
 from pgassay.fleet.parcels import Arrived, Parcel, host_failed
 from pgassay.lab.trial_state import HostState
@@ -216,9 +215,9 @@ class DaskExecutor:
         self._began[future.key] = ("", time.monotonic())
         ordered.futures.append(future)
 
-    def next_arrived(self, tell: Tell) -> Arrived:
+    def next_arrived(self, report: Report) -> Arrived:
         while True:
-            block, future = self._next_done(tell)
+            block, future = self._next_done(report)
             ordered = self._pending[block]
             ordered.futures.remove(future)
             if future.status == "finished":
@@ -227,7 +226,7 @@ class DaskExecutor:
             if isinstance(failure, worker.HostError) and self._elsewhere(block, failure):
                 continue
             if isinstance(failure, KilledWorker):
-                # Dask takes a task with which workers were lost for what kills them. A worker that loses its link is
+                # Dask blames a task for the workers that were lost while it ran. A worker that loses its link is
                 # lost to Dask as well, and a block runs in a process of its own: mostly it is the link that breaks.
                 self._given_up[block] += 1
                 if self._given_up[block] <= _GIVEN_UP:
@@ -246,7 +245,7 @@ class DaskExecutor:
         leave = [address for address, name in self._names().items() if name in failed_hosts]
         if leave:
             self._client.retire_workers(leave, remove=False)  # so that they know that this is meant
-            tell([HostState(name, failed=reason) for name, reason in self._out.items()])
+            report([HostState(name, failed=reason) for name, reason in self._out.items()])
         self._pace.ended(str(host), time.monotonic() - self._began[future.key][1])
         return Arrived(block, str(host), tuple(Parcel(*each) for each in shipped))
 
@@ -261,22 +260,22 @@ class DaskExecutor:
             self._begin(block, others)
         return True
 
-    def _next_done(self, tell: Tell) -> tuple[int, Future]:
+    def _next_done(self, report: Report) -> tuple[int, Future]:
         while True:
             futures = {each: block for block, ordered in self._pending.items() for each in ordered.futures}
             with suppress(TimeoutError), self._client.as_current():
                 done = wait(list(futures), timeout=_LOOK_S, return_when="FIRST_COMPLETED").done
                 return next((futures[each], each) for each in futures if each in done)
             with suppress(OSError):  # the scheduler does not answer: if it is gone, the blocks say so
-                self._look(tell)
+                self._look(report)
             if not self.within_reach():  # they wait for a host at the scheduler, for as long as it is there
                 out = "".join(f"; {host} was left out: {reason}" for host, reason in self._out.items())
                 raise FleetError(
-                    f"no host was heard for {GONE_S:.0f} s{out}", "start the workers again, and resume the run"
+                    f"no host has answered for {GONE_S:.0f} s{out}", "start the workers again, and resume the run"
                 )
 
-    def _look(self, tell: Tell) -> None:
-        """Tell what each host does, and begin what is late on a free one; raises `FleetError` where all hang."""
+    def _look(self, report: Report) -> None:
+        """Report what each host does, and begin what is late on a free one; raises `FleetError` where all hang."""
         blocks = {each.key: block for block, ordered in self._pending.items() for each in ordered.futures}
         processing = self._client.sync(self._client.scheduler.processing, workers=None, callback_timeout=ANSWER_S)
         held = {address: [key for key in keys if key in blocks] for address, keys in processing.items()}
@@ -296,13 +295,13 @@ class DaskExecutor:
             else:
                 states.append(HostState(name))
                 free.append(address)
-        tell([*states, *(HostState(name, failed=reason) for name, reason in self._out.items())])
+        report([*states, *(HostState(name, failed=reason) for name, reason in self._out.items())])
         busy = [each for each in states if each.block is not None]
         no_host_free = len(self.within_reach()) <= len(busy)
         if busy and no_host_free and all(self._pace.hangs(each.host, each.seconds) for each in busy):
             raise FleetError(
-                f"all hosts with a block hang in it, for {min(each.seconds for each in busy):.0f} "
-                f"s at least: {', '.join([each.host for each in busy])}",
+                f"no host has finished its block for at least {min(each.seconds for each in busy):.0f} s:"
+                f" {', '.join(each.host for each in busy)}",
                 "look at their disks and processes, and resume the run",
             )
         if len(blocks) == sum(len(keys) for keys in held.values()):  # else the free hosts are about to begin the rest

@@ -102,7 +102,7 @@ def unpack(block: int, parcel: Parcel) -> Unpacked:
                 files[member.name] = read.read()
         trial, series = files.pop(TRIAL_FILE), files.pop(SERIES_FILE)
     except (tarfile.TarError, KeyError) as error:
-        raise damaged_parcel(block, f"{parcel.arm} is no whole trial: {error}") from None
+        raise damaged_parcel(block, f"{parcel.arm} is not a whole trial: {error}") from None
     if OURS & files.keys():
         raise damaged_parcel(block, "it holds a file of the record's own name")
     record = formats.decode_trial(trial, Path(parcel.arm), TRIAL_FILE)
@@ -126,11 +126,11 @@ def _samples(block: int, data: bytes) -> tuple[Sample, ...]:
 
 
 def host_failed(block: int, reason: str) -> FleetError:
-    return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts are well again")
+    return FleetError(f"block {block} failed: {reason}", "resume the run when the hosts work again")
 
 
 def damaged_parcel(block: int, reason: str) -> FleetError:
-    return FleetError(f"block {block} came home damaged: {reason}", "resume the run: the block is run again")
+    return FleetError(f"block {block} arrived damaged: {reason}", "resume the run: the block is run again")
 
 
 DIRECTORY = "inbox"

@@ -184,12 +184,12 @@ def work(job: bytes) -> Shipped:
     key = worker.get_current_task()
     with scratch.folder("block") as place:
         errors = place / "errors"
-        with errors.open("wb") as heard:
+        with errors.open("wb") as log:
             child = subprocess.Popen(
                 children.interpreter("pgassay.fleet.child", str(os.getpid()), str(worker.name), str(place)),
                 stdin=subprocess.PIPE,
-                stdout=heard,
-                stderr=heard,
+                stdout=log,
+                stderr=log,
                 env=children.interpreter_environment(),
                 cwd=place,
             )

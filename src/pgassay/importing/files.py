@@ -85,6 +85,10 @@ def parts_of(text: str) -> tuple[Part, ...]:
     return tuple(_fenced(text)) if "```" in text or "~~~" in text else ()
 
 
+def _title(text: str) -> str:
+    return _REPETITION.sub("", " ".join(text.split()))
+
+
 def _fenced(text: str) -> Iterator[Part]:
     """A fence that nobody closes ends with its page."""
     heading, fence, begin = "", "", 0
@@ -100,7 +104,7 @@ def _fenced(text: str) -> Iterator[Part]:
         elif found:
             fence, begin, inside = found[1], number + 1, []
         elif title := _HEADING.match(line):
-            heading = _REPETITION.sub("", " ".join(title[1].split()))
+            heading = _title(title[1])
     if fence:
         yield Part(begin, heading, "\n".join([*inside, ""]))
 
@@ -129,7 +133,7 @@ class _Parser(HTMLParser):
         if tag == "pre":
             self.parts.append(Part(self._begin, self._heading, text + "\n"))
         else:
-            self._heading = _REPETITION.sub("", " ".join(text.split()))
+            self._heading = _title(text)
 
     def handle_data(self, data: str) -> None:
         if self._within:

@@ -4,7 +4,7 @@ A kind has two functions that undo each other: `parse` makes the typed value fro
 canonical text. Two levels are the same if their canonical texts are. A room declares kinds of its own with its options.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -45,8 +45,16 @@ class Kind(Generic[Value]):
     def canonical(self, name: str, text: str) -> str:
         """The canonical text of what was typed for the option `name`; raises `UsageError`."""
         if not text.strip():
-            raise UsageError(f'"{name}" has no value')
+            raise no_value(name)
         return self.show(self.parse(name, text))
+
+
+def no_value(name: str) -> UsageError:
+    return UsageError(f'"{name}" has no value')
+
+
+def not_a_choice(name: str, text: str, words: Iterable[str]) -> UsageError:
+    return UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(words)}")
 
 
 def optional(kind: Kind[Value]) -> Kind[Value | None]:
@@ -87,7 +95,7 @@ def choice(*words: str) -> Kind[str]:
     def parse(name: str, text: str) -> str:
         word = text.strip()
         if word not in words:
-            raise UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(words)}")
+            raise not_a_choice(name, text, words)
         return word
 
     return Kind(parse, str, ", ".join(words))
@@ -136,7 +144,7 @@ def _parse_switch(name: str, text: str) -> bool:
 def _parse_path(name: str, text: str) -> Path:
     stripped = text.strip()
     if not stripped:
-        raise UsageError(f'"{name}" has no value')
+        raise no_value(name)
     return Path(stripped).expanduser().absolute()
 
 

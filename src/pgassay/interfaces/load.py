@@ -323,9 +323,6 @@ class Load(Protocol):
 Own = TypeVar("Own", bound=LoadOptions)
 
 
-NO_GATE = 'the load "{}" cannot be played in slices: it cannot stand still between two transactions'
-
-
 class BaseLoad(Generic[Own]):
     """The base of drivers: holds options and tools, and does nothing in the steps that a driver leaves out.
 
@@ -373,11 +370,13 @@ class BaseLoad(Generic[Own]):
     @property
     def ungated(self) -> str | None:
         """Its program goes its own way; a driver whose load the player knows overrides this and `gate`."""
-        return NO_GATE.format(self.name)
+        return f'the load "{self.name}" cannot be played in slices: it cannot stand still between two transactions'
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        raise cannot_gate(self.ungated or NO_GATE.format(self.name))
+        reason = self.ungated
+        assert reason is not None  # a load with slices overrides this
+        raise cannot_gate(reason)
 
 
 @dataclass(frozen=True)

@@ -265,9 +265,12 @@ class OptionFactor(Factor):
 
 
 @_once_a_class
-def factors_of(of: type[Options], owner: str = "") -> tuple[OptionFactor, ...]:
-    """Every option of the class as a factor, those of its groups under the groups' names; `owner` is its namespace."""
-    owner = owner or of.namespace
-    own = (OptionFactor(declared, owner) for declared in declared_options(of).values())
-    inner = (each for name, group in _groups(of) for each in factors_of(group, _full(owner, name)))
-    return (*own, *inner)
+def factors_of(of: type[Options]) -> tuple[OptionFactor, ...]:
+    """Every option of the class as a factor, those of its groups under the groups' names."""
+    return tuple(_factors(of, of.namespace))
+
+
+def _factors(of: type[Options], owner: str) -> Iterator[OptionFactor]:
+    yield from (OptionFactor(declared, owner) for declared in declared_options(of).values())
+    for name, group in _groups(of):
+        yield from _factors(group, _full(owner, name))

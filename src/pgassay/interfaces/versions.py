@@ -37,6 +37,9 @@ LZ4, ZSTD, LIBURING = 14, 15, 18
 STAT_WAL = 14
 """pg_stat_wal exists."""
 
+STATEMENTS_TOPLEVEL = 14
+"""pg_stat_statements says whether a statement ran within another one."""
+
 FLUSH_ON_REQUEST = 15
 """Statistics are in shared memory: pg_stat_force_next_flush; before, a collector gets them up to half a second late."""
 

@@ -31,6 +31,7 @@ from functools import partial
 from pathlib import Path
 
 from pgassay.errors import UsageError
+from pgassay.interfaces import versions
 from pgassay.interfaces.errors import LoadError, QueryError
 from pgassay.interfaces.factor import Stage
 from pgassay.interfaces.kinds import Kind, optional, seconds, whole
@@ -41,7 +42,7 @@ from pgassay.interfaces.slices import LatencyHistogram, Slice
 from pgassay.load import bulk, program
 from pgassay.load import responses as shared
 from pgassay.load.options import OTHER_LOAD, PlacedOptions, kind
-from pgassay.load.player import PlayedLoad, PlayedScript, Player, find
+from pgassay.load.player import PlayedLoad, PlayedScript, Player, await_sessions_end, find
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
 from pgassay.study.units import format_bytes, format_number, parse_memory
@@ -254,11 +255,7 @@ SEED = 1
 """The data are the same for every run: what differs between trials is which keys are probed."""
 CHUNK_ROWS = 20_000
 _FLOAT8_OID = 701
-_FLUSHED_SINCE = 15
-"""From this version on a session's statistics are there when it has ended; before, a collector takes its time."""
 _COLLECTOR_S = 2.0
-_SESSION_END_S, _POLL_S = 60.0, 0.01
-_SESSIONS = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'pgassay-player'"
 _COUNTERS = (
     "SELECT heap_blks_read, heap_blks_hit, idx_blks_read, idx_blks_hit FROM pg_statio_user_tables"
     f" WHERE relname = '{TABLE}'"
@@ -451,15 +448,10 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return found, problems
 
     def _phase(self, server: Server, phase: Phase, output: Path) -> Outcome:
-        """Run one to its end, whatever that is; its outputs stay.
-
-        A session's counts are there once it has ended, which a server does a moment after its client.
-        """
-        clock = self.tools.clock
+        """Run one to its end, whatever that is; its outputs stay."""
         found = self._play(server, phase, output)
-        deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
-        while not found.problems and server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
-            clock.sleep(_POLL_S)
+        if not found.problems:
+            await_sessions_end(server, self.tools.clock)
         return found
 
     def _play(self, server: Server, phase: Phase, output: Path) -> Outcome:
@@ -478,7 +470,7 @@ class CacheprobeLoad(BaseLoad[CacheprobeOptions]):
         return played(phase, slices)
 
     def _blocks(self, server: Server) -> tuple[int, ...]:
-        if server.version.major < _FLUSHED_SINCE:
+        if server.version.major < versions.FLUSH_ON_REQUEST:
             self.tools.clock.sleep(_COLLECTOR_S)
         rows = server.query(_COUNTERS)
         return tuple(int(value or 0) for value in rows[0]) if rows else (0, 0, 0, 0)
@@ -503,4 +495,6 @@ def _sizes(server: Server) -> dict[str, float | None]:
     return found
 
 
-DRIVER = Driver(CacheprobeOptions, CacheprobeLoad, "index probes around a scan that washes the caches", work=QUERY)
+DRIVER = Driver(
+    CacheprobeOptions, CacheprobeLoad, "index probes around a sequential scan, which fills caches", work=QUERY
+)

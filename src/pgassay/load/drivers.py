@@ -10,6 +10,7 @@ from typing import Any
 from pgassay import plugins
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, Turns
+from pgassay.interfaces.kinds import no_value, not_a_choice
 from pgassay.interfaces.load import Driver, Load, LoadOptions, Tools
 from pgassay.interfaces.options import Option, OptionFactor, factors_of
 from pgassay.load import cacheprobe, fio, replay, sysbench, tpcc
@@ -40,8 +41,7 @@ def find(name: str) -> Driver[Any]:
         if driver.name == name:
             return driver
     _plugins().required()
-    names = ", ".join(driver.name for driver in known())
-    raise UsageError(f'"{_PREFIX}{_DRIVER}" cannot be "{name}"', f"it takes: {names}")
+    raise not_a_choice(f"{_PREFIX}{_DRIVER}", name, [driver.name for driver in known()])
 
 
 def options_of(levels: Mapping[str, str]) -> LoadOptions:
@@ -106,7 +106,7 @@ class DriverFactor(Factor):
     def parse(self, name: str, typed: str) -> Level:
         """The name of a driver; raises `UsageError`, or `PluginError` where a plug-in is broken."""
         if not typed.strip():
-            raise UsageError(f'"{name}" has no value')
+            raise no_value(name)
         return Level(typed, find(typed.strip()).name)
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import LoadError
-from pgassay.interfaces.kinds import SWITCH, Kind, choice, whole
+from pgassay.interfaces.kinds import SWITCH, Kind, choice, not_a_choice, whole
 from pgassay.interfaces.load import EMPTY_CLUSTER_BYTES, BaseLoad, Driver, LoadResult, Moment
 from pgassay.interfaces.options import option
 from pgassay.interfaces.probe import Sample
@@ -65,7 +65,7 @@ def parse_pattern(name: str, text: str) -> str:
             return f"{_RANDOM}{int(number)}%"
     elif word in WORDS[1:]:
         return word
-    raise UsageError(f'"{name}" cannot be "{text}"', f"it takes: {', '.join(WORDS)}")
+    raise not_a_choice(name, text, WORDS)
 
 
 IO_SIZE: Kind[int] = kind(

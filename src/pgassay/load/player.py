@@ -26,6 +26,7 @@ from pgassay.interfaces.errors import LoadError
 from pgassay.interfaces.hosting import ANYWHERE, Placement
 from pgassay.interfaces.places import Endpoint
 from pgassay.interfaces.running import Clock, Dialogue, Runner, Running
+from pgassay.interfaces.server import Server
 from pgassay.interfaces.slices import Beat, LatencyHistogram, Slice
 
 PROGRAM = "pgassay-player"
@@ -34,7 +35,8 @@ DESCRIPTION = "description.json"
 _READY_S = 60.0
 _LAST_WORDS_S = 10.0
 """How long a program that has closed its socket may take to say why and end."""
-_POLL_S = 0.01
+_POLL_S, _SESSION_END_S = 0.01, 60.0
+_SESSIONS = f"SELECT 1 FROM pg_stat_activity WHERE application_name = '{PROGRAM}'"
 _PLACE = Path("/tmp")
 """Not $TMPDIR: the path of a socket has 107 bytes."""
 _SOCKET, _OUT, _ERR = "control", "player.out", "player.err"
@@ -266,6 +268,13 @@ class LogFacts:
 def check(load: PlayedLoad, runner: Runner) -> None:
     """Raise `UsageError`, in the program's own words, for a load that it cannot play; nothing is connected."""
     _checked(load, runner, "pgbench itself may know it; the player takes the rest of pgbench's script language")
+
+
+def await_sessions_end(server: Server, clock: Clock) -> None:
+    """A session hands in its counters when it ends, which is a moment after the player's own end."""
+    deadline_ns = clock.monotonic_ns() + int(_SESSION_END_S * 1e9)
+    while server.query(_SESSIONS) and clock.monotonic_ns() < deadline_ns:
+        clock.sleep(_POLL_S)
 
 
 def facts_of(log: ReplayedLog, runner: Runner) -> LogFacts:

@@ -42,6 +42,7 @@ LOOPBACK_ADDRESS = "127.0.0.1"
 TRIPS, CLOCKS, UNTIMED = 200, 50, 20
 LONGEST_S = 2.0
 Found = TypeVar("Found")
+_FAILED = "could not measure the network between client and server"
 _TIME = b"SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
@@ -56,7 +57,7 @@ def measure(endpoint: Endpoint, clocks: int = CLOCKS) -> NetworkPath:
             return NetworkPath(trips_ns, list(_until(lambda: _clock(execute), clocks)))
     except psycopg.Error as error:
         reason = str(error).strip().splitlines()[0]
-        raise LoadError(f"could not measure the network between client and server: {reason}") from None
+        raise LoadError(f"{_FAILED}: {reason}") from None
 
 
 def _until(exchange: Callable[[], Found], times: int) -> Iterator[Found]:
@@ -80,7 +81,7 @@ def _clock(execute: Callable[[bytes], "PGresult"]) -> ClockExchange:
     trip_ns = time.monotonic_ns() - began_ns
     said = answer.get_value(0, 0)
     if said is None:
-        raise LoadError("could not measure the network between client and server: the server did not tell its time")
+        raise LoadError(f"{_FAILED}: the server did not report its time")
     return ClockExchange(sent_ns, trip_ns, int(said) * 1000)
 
 

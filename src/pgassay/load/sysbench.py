@@ -21,7 +21,6 @@ scripts that sysbench plays (sysbench-tpcc) are read by the same functions.
 
 Content rules of oltp_common.lua: `id` from 1 in order, `k` random in 1 … rows by --rand-type, `c` ten and `pad` five
 groups of eleven random digits between dashes. The same seed gives the same rows.
-
 """
 
 import re

@@ -496,7 +496,7 @@ def _read_lines(path: Path, text: str, found: Configuration, depth: int) -> None
             continue
         parts = _CONF_LINE.fullmatch(stripped)
         if parts is None:
-            raise UsageError(f'line {number} of "{path}" is no setting: {stripped}', "lines are NAME = VALUE")
+            raise UsageError(f'line {number} of "{path}" is not a setting: {stripped}', "lines are NAME = VALUE")
         name, value = parts[1].lower(), _unquoted(parts[2]) if parts[3] is None else parts[3]
         if name not in (_INCLUDE, _INCLUDE_IF_THERE, _INCLUDE_FOLDER):
             found.settings[name] = value

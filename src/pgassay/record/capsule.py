@@ -217,7 +217,7 @@ def _record(run: Run) -> dict[str, Path]:
     _ = run.trials  # each is what was committed, or this raises
     for path in own:
         if path.is_symlink() or not path.is_file():
-            raise errors.damaged(run.path, f"{path.relative_to(run.path)} is no file")
+            raise errors.damaged(run.path, f"{path.relative_to(run.path)} is not a file")
     return {f"{RECORD}/{path.relative_to(run.path).as_posix()}": path for path in own}
 
 
@@ -236,7 +236,7 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
     for entry in entries:
         kind = stat.S_IFMT(entry.external_attr >> 16)
         if entry.is_dir() or kind not in (0, stat.S_IFREG):
-            raise _unsafe_capsule(file, f'"{entry.filename}" is no file')
+            raise _unsafe_capsule(file, f'"{entry.filename}" is not a file')
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
             raise _unsafe_capsule(file, f'"{entry.filename}" is compressed or encrypted')
     if sum(entry.file_size for entry in entries) > file.stat().st_size:

@@ -61,7 +61,7 @@ def _responses(run: Run) -> list[str]:
 def write_json(run: Run, file: TextIO) -> None:
     """Write an array with an object for every committed trial, whatever its status; a missing response is null."""
     responses = _responses(run)
-    plain = [
+    objects = [
         {
             **{name: getattr(trial, name) for name in _PLACE},
             "status": trial.status.value,
@@ -80,7 +80,7 @@ def write_json(run: Run, file: TextIO) -> None:
         }
         for trial in run.trials
     ]
-    file.write(in_ascii(json.dumps(plain, indent=2, allow_nan=False)))
+    file.write(in_ascii(json.dumps(objects, indent=2, allow_nan=False)))
     file.write("\n")
 
 

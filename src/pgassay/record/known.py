@@ -50,9 +50,8 @@ class KnownDisks:
 
 def remember_disk(disk: Disk, path: Path, new: DiskCapacities) -> None:
     with as_record_error(path, "keep what the disk can do"):
-        others = (
-            each for each in formats.read_or(disk, path, KnownDisks()).disks if not each.place.same_place(new.place)
-        )
+        known = formats.read_or(disk, path, KnownDisks())
+        others = (each for each in known.disks if not each.place.same_place(new.place))
         keep_file(disk, path, formats.encode(KnownDisks((*others, new))), private=True)
 
 

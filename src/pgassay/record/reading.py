@@ -115,7 +115,8 @@ class Run:
 
     @cached_property
     def _trials(self) -> tuple[tuple[TrialRecord, ...], tuple[LeftOut, ...]]:
-        found, decoder = list[TrialRecord](), TrialDecoder()
+        found: list[TrialRecord] = []
+        decoder = TrialDecoder()
         lost = [LeftOut(number, MISSING) for number in self._journalled.keys() - set(self.numbers)]
         with as_record_error(self.path, "read the trials", CHECK):
             for number in self.numbers:

@@ -51,6 +51,15 @@ def trial_path(run: Path, number: int) -> Path:
     return run / DIRECTORY / f"{number:06d}"
 
 
+def _staged(run: Path, number: int) -> Path:
+    return run / DIRECTORY / f".staging-{number:06d}"
+
+
+def _require_new(disk: Disk, run: Path, number: int) -> None:
+    if disk.exists(trial_path(run, number)):
+        raise RecordError(f"trial {number} is committed already and is never written again")
+
+
 def scan(disk: Disk, run: Path) -> TrialNames:
     """The names under `trials/`, sorted by kind, from one listing."""
     names = disk.list(run / DIRECTORY)
@@ -64,20 +73,17 @@ def scan(disk: Disk, run: Path) -> TrialNames:
 def begin(disk: Disk, run: Path, number: int) -> Staging:
     if not 0 <= number <= NUMBER_MAX:
         raise RecordError(f"trial number {number} is outside 0 … {NUMBER_MAX}")
-    if disk.exists(trial_path(run, number)):
-        raise RecordError(f"trial {number} is committed already and is never written again")
-    staging = Staging(number, run / DIRECTORY / f".staging-{number:06d}")
+    _require_new(disk, run, number)
+    staging = Staging(number, _staged(run, number))
     disk.mkdir(staging.path)
     return staging
 
 
 def seal(disk: Disk, run: Path, staging: Staging, record: TrialRecord, series: bytes) -> dict[str, str]:
     """Complete the staged trial; returns the hashes for its journal line. Durable when it returns; `place` follows."""
-    final = trial_path(run, staging.number)
     if record.number != staging.number:
         raise RecordError(f"trial {record.number} cannot be committed from the staging directory of {staging.number}")
-    if disk.exists(final):
-        raise RecordError(f"trial {staging.number} is committed already and is never written again")
+    _require_new(disk, run, staging.number)
     if disk.exists(staging.path / live_sample.FILE):
         disk.remove(staging.path / live_sample.FILE)
     for name in OURS:
@@ -97,7 +103,7 @@ def place(disk: Disk, run: Path, number: int) -> None:
     """Commit a trial that was sealed, by one rename; harmless where that is done."""
     final = trial_path(run, number)
     if not disk.exists(final):
-        disk.rename(run / DIRECTORY / f".staging-{number:06d}", final)
+        disk.rename(_staged(run, number), final)
 
 
 def hashes(disk: Disk, run: Path, number: int) -> dict[str, str]:

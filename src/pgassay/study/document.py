@@ -129,8 +129,9 @@ def resolve(
         if _varied_in(resolved, factor):
             hint = f"use --levels {factor}=VALUE,VALUE to change its levels"
             raise UsageError(f'"{factor}" is varied by this study', hint)
-        option = factor.removeprefix("load.") if "*" not in factor else factor
-        held = {"fixed": {factor: value}} if option == factor else {"load": {option: value}}
+        held = {"fixed": {factor: value}}
+        if factor.startswith("load.") and "*" not in factor:
+            held = {"load": {factor.removeprefix("load."): value}}
         resolved = _laid_over(resolved, held)
     if overrides.design:
         resolved = _laid_over(resolved, {"design": dict(overrides.design)})

@@ -1,10 +1,10 @@
 """The kinds of drive that a study can name, and what a kind alone says about a drive.
 
-A level of `drive.data` or `drive.wal` comes in three forms, all of which are read here: as typed (`csd`,
-`directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`), in canonical form (`description:/etc/mine.toml#DIGEST`),
-and as a drive's own label in a record (`ssd`, or `ssd+image` where data and WAL have one each). Real drives and
-described ones may be declared to be what published studies speak of: `compressing=device:/dev/nvme1n1`. A description's
-role is not found from its file: a record has the level as typed, and is read where the file may be another or gone.
+A level of `drive.data` or `drive.wal` comes in two forms, both of which are read here: as typed (`csd`,
+`directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`) and in canonical form (`description:/etc/mine.toml#DIGEST`).
+Real drives and described ones may be declared to be what published studies speak of:
+`compressing=device:/dev/nvme1n1`. A description's role is not found from its file: a record has the
+level as typed, and is read where the file may be another or gone.
 """
 
 from collections.abc import Mapping

@@ -115,7 +115,7 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
     for place, names in tables.items():
         for each in names:
             if each in seen:
-                raise UsageError(f'"{each}" is in {seen[each]} and in {place}', "a factor is either varied or held")
+                raise _in_two_tables(each, seen[each], place)
             seen[each] = place
     parse_request(request)
     model = parse_model(document[RESULT]) if RESULT in document else None
@@ -249,7 +249,7 @@ def _fixed(document: Document, catalogue: FactorNames) -> dict[str, Level]:
     for key, value in _table(document, "load").items():
         name = f"load.{key}"
         if name in held:
-            raise UsageError(f'"{name}" is in [fixed] and in [load]', "a factor is either varied or held")
+            raise _in_two_tables(name, "[fixed]", "[load]")
         if catalogue.find(name) is None:
             known = [each.removeprefix("load.") for each in catalogue.names() if each.startswith("load.")]
             raise unknown_key("[load]", key, known)
@@ -431,6 +431,10 @@ def _levels(value: object, where: str) -> dict[str, str]:
     return {name: typed(level) for name, level in value.items()}
 
 
+def _in_two_tables(name: str, first: str, second: str) -> UsageError:
+    return UsageError(f'"{name}" is in {first} and in {second}', "a factor is either varied or held")
+
+
 def _no_levels(name: str) -> UsageError:
     return UsageError(f'factor "{name}" has an empty level or none at all', "give at least one value, or fix it")
 
@@ -444,6 +448,4 @@ def _unknown_factor(where: str, name: str, known: Iterable[str]) -> UsageError:
     hint = did_you_mean(
         name, known, 'settings are factors as "server.NAME"; for all others see "pgassay studies --factors"'
     )
-    if name == "schema.partition":
-        hint = 'make the table a partitioned one by SQL of your own: "schema.change", or ask --change'
     return UsageError(f'unknown factor "{name}" in {where}', hint)

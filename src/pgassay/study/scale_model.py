@@ -167,7 +167,7 @@ def parse_scale(value: object) -> float:
     try:
         scale = float(above) / float(below) if sign else float(above)
     except (ValueError, ZeroDivisionError):
-        raise UsageError(f'"{text}" is no scale', "for example 1/250, 1:250 or 0.004") from None
+        raise UsageError(f'"{text}" is not a scale', "for example 1/250, 1:250 or 0.004") from None
     if scale > 1:
         raise UsageError(f"a scale of {text} would enlarge the study", "a model is smaller: for example 1/250")
     if not 0 < scale < 1 or not 1 < rounded(by := 1 / scale) < inf:

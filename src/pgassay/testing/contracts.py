@@ -61,7 +61,7 @@ class FactorContract:
     @pytest.fixture
     def refused(self) -> Sequence[str]:
         """Texts that are no level."""
-        return ("", "a horse")
+        return ("", "not a level")
 
     @pytest.fixture
     def name(self, factor: Factor) -> str:
@@ -519,7 +519,7 @@ class SectionContract:
         assert first == again
 
 
-STRANGERS = ("", "#!/bin/sh\necho done\n", "a,b\n1,2\n", '{"a": 1}\n', "tps\n")
+OTHER_FILES = ("", "#!/bin/sh\necho done\n", "a,b\n1,2\n", '{"a": 1}\n', "tps\n")
 """Texts that no program of benchmarks writes."""
 
 
@@ -559,7 +559,7 @@ class ImporterContract:
             for run in reading.runs:
                 assert set(run.responses) <= declared
 
-    @pytest.mark.parametrize("text", STRANGERS, ids=["empty", "script", "table", "json", "word"])
+    @pytest.mark.parametrize("text", OTHER_FILES, ids=["empty", "script", "table", "json", "word"])
     def test_it_leaves_other_files_to_others(self, reader: FileReader, tmp_path: Path, text: str) -> None:
         path = tmp_path / "stranger"
         path.write_text(text, encoding="utf-8")

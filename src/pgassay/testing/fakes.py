@@ -202,7 +202,6 @@ KNOWN: Answers = {
         (False, each, 8192) for each in server.state["tables"]
     ],
     r"SELECT c\.oid::regclass::text, ": _relations,
-    r"SELECT p\.oid::regclass::text, pg_get_partkeydef": lambda server, found, parameters: [],
     r"SELECT 1 FROM pg_available_extensions WHERE name = 'pg_prewarm'": lambda server, found, parameters: [(1,)],
     r"CREATE EXTENSION IF NOT EXISTS pg_prewarm$": lambda server, found, parameters: [],
     r"SELECT pg_prewarm\(": lambda server, found, parameters: [(1,)],

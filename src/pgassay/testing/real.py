@@ -1,8 +1,6 @@
 """The real PostgreSQL and runner of this machine, for system tests; a test that finds no PostgreSQL here is skipped."""
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +13,7 @@ from pgassay.host.accounts import choose
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.interfaces.server import Server
 from pgassay.postgres import ownership
-from pgassay.postgres.find import VARIABLE, Finder
+from pgassay.postgres.find import Finder
 from pgassay.postgres.installation import LocalInstallation
 
 
@@ -35,16 +33,6 @@ def installation() -> LocalInstallation:
         pytest.skip(error.message)
 
 
-def bindirs() -> list[str]:
-    """Every PostgreSQL of this machine, and the one in $PGASSAY_BINDIR; for parametrizing, so never an error."""
-    try:
-        found = [str(each.bindir) for each in finder().all()]
-    except PgassayError:
-        found = []
-    named = os.environ.get(VARIABLE)
-    return [*found, named] if named and named not in found else found
-
-
 @contextmanager
 def private_folder() -> Iterator[Path]:
     """A short, closed directory of the servers' account (pytest's own are closed to that account, and long)."""
@@ -55,17 +43,6 @@ def private_folder() -> Iterator[Path]:
             yield folder
         finally:
             opened.give_self((os.geteuid(), os.getegid()))
-
-
-@contextmanager
-def own_folder() -> Iterator[Path]:
-    """A short directory of ours that the servers' account may enter and not write: what `--data-dir` takes."""
-    folder = Path(tempfile.mkdtemp(prefix="real-"))
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder)
 
 
 @contextmanager

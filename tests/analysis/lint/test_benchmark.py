@@ -1,6 +1,8 @@
 """Short runs with and without a plan: both sides of every limit."""
 
-from pgassay.analysis.benchmark import Length, fell_short_of
+import pytest
+
+from pgassay.analysis.benchmark import Length, Setup, fell_short_of
 
 
 def told(*lengths: tuple[str, float | None], planned_s: float | None = None, condition: str = "") -> list[bool]:
@@ -28,3 +30,10 @@ def test_conditions_are_not_mixed_and_unknown_lengths_say_nothing() -> None:
     assert fell_short_of(lengths) == (None, None, None, None)
     assert told(("a", None), ("a", 10.0)) == [False, False]
     assert fell_short_of([]) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("5min", 300.0), ("1.5 h", 5400.0), ("90", 90.0), ("...", None), ("1.2.3s", None)]
+)
+def test_checkpoint_timeout_is_read_where_it_is_a_quantity(text: str, seconds: float | None) -> None:
+    assert Setup.of({"checkpoint_timeout": text}).checkpoint_timeout_s == seconds

@@ -10,6 +10,7 @@ from pgassay.drive.block.image import copy_image
 from pgassay.drive.options import (
     FACTORS,
     DriveOptions,
+    dilation_in_stats,
     drive_at,
     in_stats,
     options_held,
@@ -231,7 +232,7 @@ def test_the_drive_tells_which_service_times_it_has(told: dict[str, object], lev
     ],
 )
 def test_the_drive_tells_how_slow_its_clock_is(told: dict[str, object], found: str) -> None:
-    assert timing_in_stats(told, "dilation", "1") == found
+    assert dilation_in_stats(told, "dilation", "1") == found
 
 
 def test_a_sparse_image_is_copied_without_its_holes(tmp_path: Path) -> None:

@@ -24,8 +24,8 @@ from pgassay.postgres.attached import attachment
         ("host=db1,db2", "names several hosts"),
         ("host=db1 options='-c work_mem=1GB'", 'cannot have the parameter "options"'),
         ("host=db1 replication=database", 'cannot have the parameter "replication"'),
-        ("host = = db1", "is no connection string"),
-        ("nonsense", "is no connection string"),
+        ("host = = db1", "is not a connection string"),
+        ("nonsense", "is not a connection string"),
     ],
 )
 def test_what_may_not_be_used_is_refused(dsn: str, said: str) -> None:

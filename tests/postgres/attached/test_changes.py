@@ -1,18 +1,20 @@
 """Whatever is changed on a user's server is put back, wherever the lab dies; and nothing else is touched."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from pgassay.interfaces.errors import BenchError, QueryError
 from pgassay.interfaces.places import Endpoint, Version
 from pgassay.postgres.attached.changes import MARK, PREFIX, AttachedLedger, Debt, ServerChanges, ledgers
-from pgassay.postgres.attached.facts import Facts
+from pgassay.postgres.attached.facts import STARTED, Facts
 from pgassay.postgres.attached.restarts import RestartCommand
 from pgassay.postgres.attached.server import AttachedServer
-from tests.fakes.staging import FakeStaging, Killed
+from tests.fakes.staging import FakeStaging, Killed, Rows
 
 ENDPOINT = Endpoint(Path("/run/staging"), 5432, "postgres", "dba", more=(("sslmode", "prefer"),))
 FACTS = Facts(
@@ -205,6 +207,22 @@ def test_a_new_primary_is_not_restarted(tmp_path: Path) -> None:
     assert made._settings_back(made._require_system()) == [
         "nothing of max_wal_size, which the primary before the failover may have still"
     ]
+
+
+def test_a_command_that_restarts_nothing_is_named_by_what_stays_owed(tmp_path: Path) -> None:
+    class Waiting(FakeStaging):
+        """The setting waits for a restart, and the server has been up since the same time for ever."""
+
+        def query(self, sql: str, parameters: Sequence[Any] = ()) -> Rows:
+            if "pending_restart" in sql:
+                return [("max_wal_size",)]
+            return [("yesterday",)] if sql == f"SELECT {STARTED}" else super().query(sql, parameters)
+
+    made = changes(Waiting(), tmp_path)
+    made._ledger.restart = RestartCommand(("true",), 0.0)
+    made.set_system({"max_wal_size": "9GB"})
+    with pytest.raises(BenchError, match='stays as it is: "true" has not restarted the server at '):
+        made._settings_back(made._require_system())
 
 
 def test_waiting_for_a_failover_ends_by_the_clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,5 +62,5 @@ def test_what_leads_outside_is_refused(tmp_path: Path, members: list[tuple[str, 
 
 def test_without_a_filter_a_link_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(tarfile, "data_filter", raising=False)
-    with pytest.raises(NoArchiveError, match='"link" is no file or folder inside, and this Python is older'):
+    with pytest.raises(NoArchiveError, match='"link" is not a file or folder in it, and this Python is older'):
         extract(packed(tmp_path, ("link", tarfile.SYMTYPE, "tree")), tmp_path / "into")

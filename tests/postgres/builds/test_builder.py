@@ -40,6 +40,14 @@ def test_programs_are_told_to_look_for_libraries_from_where_they_are(tmp_path: P
     assert told.read_text() == "$ORIGIN/../lib"
 
 
+def test_a_beta_is_of_the_major_version_before_that_word(tmp_path: Path) -> None:
+    tree = make_tree(tmp_path)
+    (tree / "configure").write_text((tree / "configure").read_text().replace("16.4", "14beta1"))
+    recipe, source = make_builder(tmp_path).recipe(_wanted(tree))
+    assert source.version == "14beta1"
+    assert "--without-icu" not in recipe.flags, "configure of 14 wants no ICU"
+
+
 def test_an_edited_source_is_another_build(tmp_path: Path) -> None:
     builder, tree = make_builder(tmp_path), make_tree(tmp_path)
     first = builder.installation(_wanted(tree))

@@ -19,7 +19,7 @@ from pgassay.host.keeper import VARIABLE
 from pgassay.lab.places import Building, local_builder
 from pgassay.postgres.builds.recipe import parse_spec
 from pgassay.postgres.builds.request import BuildRequest
-from pgassay.testing import real
+from tests import machine
 from tests.postgres.builds.fake_source import make_tree, needs_make
 
 pytestmark = [pytest.mark.system, needs_make, pytest.mark.timeout(600)]
@@ -47,7 +47,7 @@ def wait_until(holds: Callable[[], object]) -> None:
 
 
 def test_nothing_of_a_killed_build_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    with real.own_folder() as place:
+    with machine.own_folder() as place:
         monkeypatch.setenv("PGASSAY_STATE_DIR", str(place / "state"))
         monkeypatch.setenv("PGASSAY_CACHE", str(place / "cache"))
         tree = make_tree(place, configure=STUBBORN)

@@ -104,7 +104,7 @@ class BlockDrive:
 
     def take_snapshot(self, key: str, directory: Path, what: str = "") -> None:
         """See `Drive`; raises `DriveError` if a server runs there or was not stopped cleanly."""
-        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
+        require_stopped(directory, ours=self._holds(directory))
         require_clean(directory)
         with refusals_in(self.point, "keep a snapshot"):
             directory.rename(self.point / _KEPT)
@@ -149,7 +149,7 @@ class BlockDrive:
         """See `Drive`: unmounted; the contents go with the next restore."""
         if self._held is None and directory.parent == self.point:
             return
-        require_stopped(directory, ours=self._held is not None and directory == self.point / self._held)
+        require_stopped(directory, ours=self._holds(directory))
         with refusals_in(self.point, "discard a clone"):
             self._unmount()
             try:
@@ -165,15 +165,15 @@ class BlockDrive:
             raise DriveError(
                 f"the power of a drive of the kind {self.kind} cannot be cut",
                 "only an emulated drive can be cut: --set drive.data=ssd (root and FUSE are needed; "
-                '"pgassay doctor" tells)',
+                '"pgassay doctor" reports)',
             )
-        if self._held is None or directory != self.point / self._held:
+        if not self._holds(directory):
             raise not_ours(directory)
         steps_ms: dict[str, float] = {}
         with _timed(steps_ms, "clone"):
             report = self.volume.cut(request)
         point = self._home / CRASH_POINT / str(report.number)
-        state = CrashState(point / self._held, report, steps_ms=steps_ms)
+        state = CrashState(point / directory.name, report, steps_ms=steps_ms)
         try:
             with refusals_in(self.point, "mount a crash state"):
                 point.mkdir(mode=0o755, parents=True)
@@ -239,6 +239,9 @@ class BlockDrive:
         if self._held is not None:
             self._kernel.unmount(self.point)
             self._held = None
+
+    def _holds(self, directory: Path) -> bool:
+        return self._held is not None and directory == self.point / self._held
 
     def _place(self, name: str) -> Path:
         require_name(name)

@@ -24,7 +24,7 @@ from pathlib import Path
 from pgassay import untrusted
 from pgassay.errors import UsageError, did_you_mean
 from pgassay.interfaces.factor import IN_MEMORY, Stage, Turns
-from pgassay.interfaces.kinds import Change, Kind, choice, optional, whole
+from pgassay.interfaces.kinds import Change, Kind, choice, no_value, optional, whole
 from pgassay.interfaces.options import answer_to, option, rows_of
 from pgassay.interfaces.places import Endpoint
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions, join_list, kind, split_list
@@ -305,7 +305,7 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
         known = name in BUILTINS or name in OURS
         scripts.append(Script(name if known else str(Path(name).expanduser().absolute()), int(weight)))
     if not scripts:
-        raise UsageError('"load.script" has no value')
+        raise no_value("load.script")
     return tuple(scripts)
 
 

@@ -21,6 +21,7 @@ from pgassay.postgres.attached import facts
 from pgassay.postgres.attached.changes import (
     AttachedLedger,
     ServerChanges,
+    another_lab,
     ledgers,
     require_lock,
     revive,
@@ -106,7 +107,7 @@ def _parsed(dsn: str, called: str) -> dict[str, str]:
         return {name: str(value) for name, value in conninfo_to_dict(dsn).items() if value is not None}
     except psycopg.ProgrammingError as error:
         raise UsageError(
-            f"{called} is no connection string: {str(error).strip()}",
+            f"{called} is not a connection string: {str(error).strip()}",
             'write "host=staging1 dbname=postgres", or postgresql://…',
         ) from None
 
@@ -212,7 +213,7 @@ def _lacking(sql: Session, found: Facts, companions: Companions, called: str) ->
 def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
     """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
     if not ledger.take():
-        raise BenchError(f"another pgassay is attached to the server at {ledger.place}", "wait for its end")
+        raise another_lab(ledger.place)
     require_lock(sql, ledger.place)
     for left in ledgers(ledger.path.parent):
         if left.path == ledger.path:
@@ -225,7 +226,8 @@ def _settle(sql: Session, ledger: AttachedLedger, found: Facts) -> tuple[str, ..
     """What a killed lab owes to this very server, by its own list, which has the command that restarts it."""
     if ledger.system != found.system:
         raise BenchError(
-            f"the server at {ledger.place} is not the one that is owed something there",
+            f"a different server answers at {ledger.place}: the changes to undo were made on system identifier"
+            f" {ledger.system}",
             "start that one again at its address, then: pgassay doctor --repair",
         )
     return ServerChanges(sql, ledger, found).give_back()

@@ -322,13 +322,10 @@ class ServerChanges:
             revive(self._sql, self._ledger)
             self.require_same()
             listed = ", ".join(f"{name} = {value}" for name, value in levels.items())
-            raise ClusterError(
-                f"the server did not start{' with ' * bool(listed)}{listed}: {failed or 'it does not answer'}"
-            )
-        if failed or not anew:
-            command = self._ledger.restart
-            why = failed or f'"{command and command.text}" has not restarted the server at {self._ledger.place}'
-            raise BenchError(why, "try the command by hand; --restart-limit gives it more time")
+            given = f" with {listed}" if listed else ""
+            raise ClusterError(f"the server did not start{given}: {failed or 'it does not answer'}")
+        if failed:
+            raise BenchError(failed, "try the command by hand; --restart-limit gives it more time")
         found = self.require_same()
         require_lock(self._sql, self._ledger.place)  # the one that we had ended with our session
         self._await_standbys(standbys)
@@ -362,6 +359,8 @@ class ServerChanges:
                     anew = None
                     anew = self._sql.query(_STARTED) != [(before,)]
                 if anew or time.monotonic() >= deadline:
+                    if anew is False and not failed:
+                        failed = f'"{command.text}" has not restarted the server at {self._ledger.place}'
                     return failed, anew
                 self._pause(_RESTART_LOOK_S)
         except KeyboardInterrupt:
@@ -397,7 +396,7 @@ class ServerChanges:
             raise BenchError(
                 f"the server at {self._ledger.place} has failed over: it is {now} now, and was the primary of timeline"
                 f" {self._facts.timeline} when the run began",
-                f"begin anew on the new primary{there}",
+                f"start a new run on the new primary{there}",
             )
         return found
 
@@ -554,7 +553,11 @@ def revive(sql: Sql, ledger: AttachedLedger) -> tuple[str, ...]:
 def require_lock(sql: Sql, place: str) -> None:
     """Raise `BenchError` while another lab is attached to the server, by whichever address and database."""
     if sql.query(TAKE_LOCK, [LOCK_KEY]) != [(True,)] or sql.query(_LOCKED, [LOCK_KEY]):
-        raise BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
+        raise another_lab(place)
+
+
+def another_lab(place: str) -> BenchError:
+    return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
 
 
 def _require_ours(name: str) -> None:

@@ -71,7 +71,7 @@ def require_slots(found: Sequence[Slot], limit_bytes: int, called: str = facts.O
                     f'replication slot "{slot.name}" holds back {format_size(slot.retained_bytes)} of WAL, more than'
                     f" {format_size(round(bound))} ({whose}): the disk could fill",
                 ),
-                "let its standby catch up or drop it, then: pgassay resume; or begin anew with a larger --slot-limit",
+                "let its standby catch up or drop it, then: pgassay resume; or run again with a larger --slot-limit",
             )
 
 

@@ -380,7 +380,7 @@ class Builder:
         """The extension once: its folder may change between the key and the build."""
         source = self.sources.identify(request.source, request.version)
         extension = None if request.extension is None else identify_extension(self.runner, request.extension)
-        major = int("".join(digit for digit in source.version.partition(".")[0] if digit.isdigit()) or 0)
+        major = int(re.split(r"\D", source.version)[0] or 0)
         try:
             recipe = Recipe(
                 source_sha256=source.sha256,

@@ -7,7 +7,6 @@ The project's file server holds `source/vX.Y/postgresql-X.Y.tar.bz2` and its `.s
 minor version is the latest (versions.json). The machine's own apt is not touched: lists, cache and source entries are
 in a folder of ours (apt.conf(5), Dir::Etc and Dir::State); the entries are the machine's own with `deb-src` for `deb`,
 and only with consent. The distribution's patches are not applied: the tarball is the project's own.
-
 """
 
 import errno
@@ -428,7 +427,7 @@ def identify_extension(runner: Runner, spec: Spec) -> ExtensionSource:
         found = any((path / name).is_file() for name in _MAKEFILES)
     if not found:
         raise UsageError(
-            f"{spec} has no Makefile: it is no extension that PGXS builds", "name the extension's own folder"
+            f"{spec} has no Makefile: it is not an extension that PGXS builds", "name the extension's own folder"
         )
     return ExtensionSource(spec, path, hashlib.sha256(sha.encode()).hexdigest() if sha else tree_sha256(path), sha)
 
@@ -512,7 +511,7 @@ def _plain(archive: tarfile.TarFile) -> Iterator[tarfile.TarInfo]:
     for member in archive:
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-            raise NoArchiveError(f'"{member.name}" is no file or folder inside, and this Python is older than 3.11.4')
+            raise NoArchiveError(f'"{member.name}" is not a file or folder in it, and this Python is older than 3.11.4')
         member.uid, member.gid, member.uname, member.gname = os.geteuid(), os.getegid(), "", ""
         member.mode = (member.mode | (0o700 if member.isdir() else 0o600)) & 0o755
         yield member
