@@ -340,18 +340,18 @@ def _finding(severity: Severity, what: str, line: int = 0) -> Finding:
 def _unknown(run: Run) -> list[str]:
     """Factors, loads and levels of plug-ins that are not installed here, or of earlier versions."""
     study, catalogue = parse_recorded(run.header.study, run.study), every_factor()
-    levels = [each for arm in study.arms for each in study.levels_of(arm).items()]
+    levels = dict.fromkeys((name, level.typed) for arm in study.arms for name, level in study.levels_of(arm).items())
     loads = {each.name for each in drivers.known()}
     names = []
-    for name, level in levels:
+    for name, typed in levels:
         factor = catalogue.find(name)
         if factor is None:
             names.append(name)
         elif name == "load.driver":
-            names += [] if level.typed in loads else [f'the load "{level.typed}"']
+            names += [] if typed in loads else [f'the load "{typed}"']
         else:
             try:
-                factor.parse(name, level.typed)
+                factor.parse(name, typed)
             except UsageError:
-                names.append(f"{name}={level.typed}")
+                names.append(f"{name}={typed}")
     return list(dict.fromkeys(names))
