@@ -66,7 +66,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-from pgassay.study.parsing import parse, parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response, Status
 
 UNKNOWN_RULE = 0
@@ -314,7 +314,7 @@ def replay(path: Path) -> Iterator[Finding]:
             what = f"this version does not know {', '.join(unknown)}"
             yield _finding(Severity.NOTE, f"its decisions were not replayed: {what}")
             return
-        study = parse(run.header.study, run.study, every_factor())
+        study = parse_recorded(run.header.study, run.study, every_factor())
         lines = disagreements(study, run.header, run.trials, run.journal)
     except PgassayError as error:
         yield _finding(Severity.ERROR, f"its decisions could not be replayed: {error.message}")
