@@ -156,13 +156,13 @@ def password_line(opening: Opening) -> str:
     return ":".join(word.replace("\\", "\\\\").replace(":", "\\:") for word in words) + "\n"
 
 
-def verifier(password: str, salt: bytes, iterations: int = _ITERATIONS) -> str:
+def verifier(password: str, salt: bytes) -> str:
     """What PostgreSQL keeps of a password in ASCII."""
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
     served = hmac.digest(salted, b"Server Key", "sha256")
     shown = [b64encode(each).decode() for each in (salt, stored, served)]
-    return f"SCRAM-SHA-256${iterations}:{shown[0]}${shown[1]}:{shown[2]}"
+    return f"SCRAM-SHA-256${_ITERATIONS}:{shown[0]}${shown[1]}:{shown[2]}"
 
 
 def _no_certificate(said: str) -> BenchError:
