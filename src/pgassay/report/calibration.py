@@ -45,6 +45,7 @@ from pgassay.study.responses import Response, Scale, Status
 class TurnsResult:
     """Equal servers that took turns: their blocks, and what they tell; `found` is None for too few."""
 
+    name: str
     blocks: int
     block_s: float
     slice_s: float
@@ -203,6 +204,7 @@ class CalibrationFindings:
                 if trial.block in lengths_s:
                     lengths_s[trial.block] += trial.length_s
             return TurnsResult(
+                name=TURNS,
                 blocks=len(lengths_s),
                 block_s=median(lengths_s.values()) if lengths_s else 0.0,
                 slice_s=run.asked.design.slice_s,
