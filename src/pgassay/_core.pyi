@@ -462,11 +462,9 @@ class FlashDrive:
         self,
         lbas: NDArray[np.uint32],
         compressed_bytes: NDArray[np.uint16] | None = None,
-        handles: NDArray[np.uint8] | None = None,
     ) -> None:
-        """Writes blocks in order, each with its bytes after compression (4096) and its placement handle (0)."""
+        """Writes blocks in order, each with its bytes after compression (4096)."""
 
-    def trim(self, lba: int, count: int) -> None: ...
     def apply(self, load: FlashInput, writes: int) -> None:
         """Writes the next ``writes`` blocks of a load."""
 
@@ -476,9 +474,6 @@ class FlashDrive:
     def age_by_theory(self, load: FlashInput, used_share: float = 1.0, seed: int = 1) -> None:
         """Lays the data down once, as equilibrium under uniform writes would. The drive must be fresh. Pools are taken
         as one drive, and padding at the ends of flash pages as if all extents of a page were of one size."""
-
-    def replay(self, path: str | os.PathLike[str]) -> tuple[int, int, int]:
-        """Writes a recorded load: (records, blocks written, blocks trimmed)."""
 
     def time(
         self,
@@ -493,21 +488,13 @@ class FlashDrive:
     ) -> FlashTimingReport:
         """Single-block requests against the clock: at random times, or without a rate ``queue_depth`` under way."""
 
-    def time_trace(
-        self, path: str | os.PathLike[str], *, service: FlashServiceTimes | None = None
-    ) -> FlashTimingReport: ...
     def counters(self) -> FlashCounters: ...
     def health(self, rated_cycles: int = 3000) -> FlashHealth: ...
-    def erase_counts(self) -> NDArray[np.uint32]: ...
     def drive_writes_per_day(
         self, write_amplification: float, *, rated_cycles: int = 3000, years: float = 5.0
     ) -> float: ...
     @property
     def logical_blocks(self) -> int: ...
-    @property
-    def mapped_blocks(self) -> int: ...
-    @property
-    def live_bytes(self) -> int: ...
     @property
     def usable_bytes(self) -> int: ...
     @property
@@ -539,8 +526,6 @@ class FlashTrace:
     def codec_level(self) -> int: ...
     @property
     def drive_blocks(self) -> int: ...
-    @property
-    def start_unix_ns(self) -> int: ...
 
 def write_flash_trace(
     path: str | os.PathLike[str],
@@ -554,7 +539,6 @@ def write_flash_trace(
     stream: NDArray[np.uint8] | None = None,
     codec: str = "synthetic",
     codec_level: int = 0,
-    start_unix_ns: int = 0,
 ) -> None:
     """Writes a trace; ``operation`` holds indices into ``FlashTrace.OPERATIONS``."""
 

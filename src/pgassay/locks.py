@@ -43,12 +43,12 @@ class FileLock:
             self._descriptor = None
 
 
-class LockedList(FileLock):
+class LockedList:
     """A list to which one process at a time adds; its directory is made when something is written first."""
 
     def __init__(self, path: Path, lock: Path) -> None:
-        super().__init__(lock)
         self.path = path
+        self.lock = FileLock(lock)
 
     def append(self, line: Mapping[str, Any], head: Mapping[str, Any] | None = None) -> None:
         """Add one line, to a new list after its `head`; on disk, with the file's name, when this returns."""

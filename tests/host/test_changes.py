@@ -37,7 +37,7 @@ def test_a_killed_labs_changes_are_put_back_by_the_next(tmp_path: Path) -> None:
     value = put(tmp_path, "value", "before")
     killed = host(tmp_path)
     killed.write(value, "changed")
-    killed._ledger.release()  # as the kernel does when a process ends
+    killed._ledger.lock.release()  # as the kernel does when a process ends
     assert changes_owed(Ledger(tmp_path / "state", BOOT)).severity is Severity.WARNING
     assert host(tmp_path).repair() == (str(value),)
     assert value.read_text() == "before"
@@ -49,7 +49,7 @@ def test_the_next_labs_first_change_repairs_too(tmp_path: Path) -> None:
     value = put(tmp_path, "value", "before")
     killed = host(tmp_path)
     killed.write(value, "changed")
-    killed._ledger.release()
+    killed._ledger.lock.release()
     second = host(tmp_path)
     second.write(value, "mine")
     second.give_back()
@@ -79,7 +79,7 @@ def test_a_reboot_has_given_back_already(tmp_path: Path) -> None:
     value = put(tmp_path, "value", "before")
     killed = host(tmp_path)
     killed.write(value, "changed")
-    killed._ledger.release()
+    killed._ledger.lock.release()
     value.write_text("fresh after the reboot")
     assert host(tmp_path, "boot-2").repair() == ()
     assert value.read_text() == "fresh after the reboot"
@@ -89,7 +89,7 @@ def test_a_line_cut_short_was_not_acted_upon(tmp_path: Path) -> None:
     value = put(tmp_path, "value", "before")
     killed = host(tmp_path)
     killed.write(value, "changed")
-    killed._ledger.release()
+    killed._ledger.lock.release()
     with killed._ledger.path.open("a") as file:
         file.write('{"kind": "value", "pa')
     assert host(tmp_path).repair() == (str(value),)

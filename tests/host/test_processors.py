@@ -13,7 +13,7 @@ from tests.host.made import host, put
 
 def hosted(root: Path, typed: str) -> Hosting:
     factor = Cores(root)
-    hosting = Hosting(changes=host(root), ask=lambda name: "", peak_bytes=lambda: 0, settings={}, major=17)
+    hosting = Hosting(changes=host(root), ask=lambda name: "", peak_bytes=lambda: 0, major=17)
     factor.apply(factor.pattern, factor.parse(factor.pattern, typed), hosting)
     return hosting
 

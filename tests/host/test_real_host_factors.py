@@ -85,7 +85,6 @@ class Bench:
             changes=self.host,
             ask=lambda name: self.installation.setting(data, setup.settings, name),
             peak_bytes=lambda: 0,
-            settings=setup.settings,
             major=self.installation.version.major,
         )
         for factor, level in sorted(levels, key=lambda each: each[0].rank):

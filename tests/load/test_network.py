@@ -196,7 +196,7 @@ def test_the_player_believes_one_certificate_and_needs_the_password(tmp_path: Pa
     with (
         real.private_folder() as place,
         served() as server,
-        closing(open_to(LISTENING, "postgres", place, real.runner(), accounts.choose())) as other,
+        closing(open_to(LISTENING, place, real.runner(), accounts.choose())) as other,
     ):
         endpoint = server.client_endpoint
         assert endpoint.network is not None

@@ -31,7 +31,7 @@ SIGNATURE = "6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
 
 
 def test_a_verifier_admits_the_example_of_the_standard() -> None:
-    kind, counted, keys = network.verifier("pencil", b64decode(SALT), 4096).split("$")
+    kind, counted, keys = network.verifier("pencil", b64decode(SALT)).split("$")
     stored, served = (b64decode(key) for key in keys.split(":"))
     assert (kind, counted) == ("SCRAM-SHA-256", f"4096:{SALT}")
     assert hmac.digest(served, EXCHANGE, "sha256") == b64decode(SIGNATURE)
@@ -41,15 +41,15 @@ def test_a_verifier_admits_the_example_of_the_standard() -> None:
 
 
 def test_rules_name_one_role_and_one_address() -> None:
-    first, second = network.rules('a "b"', "role", "192.0.2.7").splitlines()
+    first, second = network.rules("role", "192.0.2.7").splitlines()
     assert first == "local all all trust"
-    assert second == 'hostssl "a ""b""" "role" 192.0.2.7/32 scram-sha-256'
-    assert network.rules("b", "role", "2001:db8::7").endswith("2001:db8::7/128 scram-sha-256\n")
+    assert second == 'hostssl postgres "role" 192.0.2.7/32 scram-sha-256'
+    assert network.rules("role", "2001:db8::7").endswith("2001:db8::7/128 scram-sha-256\n")
 
 
-def test_a_password_line_escapes_what_a_database_may_be_called() -> None:
-    opening = network.Opening(Path("/nowhere"), LOOPBACK, 5433, "role", "secret")
-    assert network.password_line(opening, "a:b\\c") == "127.0.0.1:5433:a\\:b\\\\c:role:secret\n"
+def test_a_password_line_escapes_the_colons_of_an_address() -> None:
+    opening = network.Opening(Path("/nowhere"), Listening("::1", "::1"), 5433, "role", "secret")
+    assert network.password_line(opening) == "\\:\\:1:5433:postgres:role:secret\n"
     assert "secret" not in repr(opening)
 
 
@@ -64,7 +64,7 @@ def test_a_port_that_is_taken_and_an_address_that_is_not_ours_are_refused() -> N
 def test_a_port_that_was_found_free_is_nobody_elses_until_the_server_has_ended() -> None:
     with (
         real.private_folder() as place,
-        closing(network.open_to(LOOPBACK, "b", place, real.runner(), choose())) as opening,
+        closing(network.open_to(LOOPBACK, place, real.runner(), choose())) as opening,
     ):
         with socket.socket() as other, pytest.raises(OSError, match="in use"):
             other.bind((LOOPBACK.address, opening.port))

@@ -87,7 +87,7 @@ def test_settings_are_there_in_the_versions_that_a_hint_names(name: str, words: 
 
 
 def test_one_statement_for_all() -> None:
-    one = View("one", (counter("a", "count", "x"), counter("b", "count", None), gauge("c", "bytes", "y + 1")), "FROM t")
+    one = View("one", (counter("a", "count", "x"), counter("b", "count", None), gauge("c", "y + 1")), "FROM t")
     none = View("none", (counter("d", "count", None),))
     two = View("two", (counter("e", "count", "now()"),))
     assert statement([one, none, two]) == (

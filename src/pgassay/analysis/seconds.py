@@ -34,17 +34,6 @@ MISSING_MAX = 0.2
 """Beyond this share of missing seconds a series is not judged."""
 
 
-@dataclass(frozen=True)
-class Batches:
-    """`means` has shape (trials, batches): whole batches only, a rest shorter than a batch is left out at the end.
-
-    `missing` is each trial's share of seconds without a finite value, shape (trials,).
-    """
-
-    means: Floats
-    missing: Floats
-
-
 def bridge_gaps(seconds: Floats) -> tuple[Floats, Floats]:
     """Series of equal length with their gaps bridged by a straight line, and each one's share of missing seconds."""
     present = np.isfinite(seconds)
@@ -59,12 +48,14 @@ def bridge_gaps(seconds: Floats) -> tuple[Floats, Floats]:
     return filled, missing
 
 
-def batches(seconds: Floats) -> Batches:
-    """Batch means of series of equal length, shape (trials, seconds)."""
-    filled, missing = bridge_gaps(seconds)
+def batches(seconds: Floats) -> Floats:
+    """Batch means, shape (trials, batches), of series of equal length, shape (trials, seconds), gaps bridged.
+
+    A rest shorter than a batch is left out at the end.
+    """
+    filled, _ = bridge_gaps(seconds)
     count = seconds.shape[1] // BATCH_S
-    means = filled[:, : count * BATCH_S].reshape(len(seconds), count, BATCH_S).mean(axis=2)
-    return Batches(means, missing)
+    return np.asarray(filled[:, : count * BATCH_S].reshape(len(seconds), count, BATCH_S).mean(axis=2))
 
 
 def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
@@ -74,7 +65,7 @@ def warm_up_ends(seconds: Floats) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.
     rest, as if they were independent, is least. Nothing is discarded; a cut beyond the middle means that the series
     never settled. Series shorter than four batches have no cut and are not settled.
     """
-    means = batches(seconds).means
+    means = batches(seconds)
     trials, count = means.shape
     if count < 4:
         return np.zeros(trials, dtype=np.intp), np.zeros(trials, dtype=np.bool_)
@@ -282,15 +273,11 @@ class Steadiness(StrEnum):
 
 @dataclass(frozen=True)
 class Course:
-    """How a trial went. `levels`: (from second, mean) of each segment; `period_s` is that of a cyclic series.
-
-    `missing` is the share of seconds without a value.
-    """
+    """How a trial went. `levels`: (from second, mean) of each segment; `period_s` is that of a cyclic series."""
 
     kind: Steadiness
     levels: tuple[tuple[int, float], ...]
-    period_s: float | None
-    missing: float
+    period_s: float | None = None
 
 
 def classify(seconds: Floats, starts_s: Sequence[float] = ()) -> Course:
@@ -315,32 +302,32 @@ def classify_all(seconds: Floats) -> tuple[Course, ...]:
     None is called cyclic: that takes the moments at which checkpoints began.
     """
     filled, missing = bridge_gaps(seconds)
-    means = batches(filled).means
+    means = batches(filled)
     sums = np.concatenate((np.zeros((len(means), 1)), means.cumsum(axis=1)), axis=1).tolist()
     found = []
     for trial, (starts, share) in enumerate(zip(changes(means), missing.tolist(), strict=True)):
         if means.shape[1] < LEAST_BATCHES or share > MISSING_MAX:
-            found.append(Course(Steadiness.UNKNOWN, (), None, share))
+            found.append(Course(Steadiness.UNKNOWN, ()))
         else:
-            found.append(_course(means[trial], sums[trial], (0, *starts), share))
+            found.append(_course(means[trial], sums[trial], (0, *starts)))
     return tuple(found)
 
 
-def _course(means: Floats, sums: list[float], starts: tuple[int, ...], missing: float) -> Course:
+def _course(means: Floats, sums: list[float], starts: tuple[int, ...]) -> Course:
     count = len(means)
     edges = (*starts, count)
     values = [(sums[end] - sums[begin]) / (end - begin) for begin, end in pairwise(edges)]
     levels = tuple((begin * BATCH_S, value) for begin, value in zip(starts, values, strict=True))
     steady = 0 if len(values) == 1 else _steady_from(sums, starts, values)
     if steady == 0:
-        return Course(Steadiness.FLAT, levels, None, missing)
+        return Course(Steadiness.FLAT, levels)
     if steady is not None and steady <= count // 2:
         before, after = sums[steady] / steady, (sums[-1] - sums[steady]) / (count - steady)
         kind = Steadiness.WARMING if after > before else Steadiness.SLOWING
-        return Course(kind, levels, None, missing)
+        return Course(kind, levels)
     steps = np.diff(np.asarray(values))
     one_way = len(values) > 2 and bool((steps > 0.0).all() or (steps < 0.0).all())
-    return Course(Steadiness.DRIFTING if one_way else Steadiness.UNSETTLED, levels, None, missing)
+    return Course(Steadiness.DRIFTING if one_way else Steadiness.UNSETTLED, levels)
 
 
 def _steady_from(sums: Sequence[float], starts: Sequence[int], values: Sequence[float]) -> int | None:

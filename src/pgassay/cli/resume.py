@@ -54,7 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.catalogue import FactorCatalogue, every_factor
     from pgassay.lab.run import mark_resumed, options_of, reopen
     from pgassay.record.reading import Run
-    from pgassay.study import document as documents
     from pgassay.study.parsing import parse_recorded
 
     require_live(arguments)
@@ -83,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
         require_thresholds(arguments, resolved.study.decide)
         hosts = None
         if on_fleet:
-            found = fleet.fleet_of(arguments, resolved, documents.write(dict(record.study)), record.host)
+            found = fleet.fleet_of(arguments, resolved, record.study_toml, record.host)
             hosts = stack.enter_context(found)
         mark_resumed(reopened, hosts.files if hosts else None)
         stack.enter_context(live_pages(arguments.run.absolute(), arguments))

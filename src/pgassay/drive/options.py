@@ -364,8 +364,8 @@ def _unknown_word(name: str, typed: str, known: Sequence[str]) -> UsageError:
     return UsageError(f'"{name}" cannot be "{typed}"', f"one of: {', '.join(known)}")
 
 
-def _needs_drive(name: str, owner: str) -> UsageError:
-    return UsageError(f'"drive.{name}" needs "drive.{owner}"', f'set "drive.{owner}" too, or leave it out')
+def _needs_drive(wal: "OneDrive") -> UsageError:
+    return UsageError(f'"drive.wal.{wal.options_set()[0]}" needs "drive.wal"', 'set "drive.wal" too, or leave it out')
 
 
 def _codec(name: str, text: str) -> str:
@@ -652,13 +652,13 @@ class DriveOptions(Options):
             )
         if self.wal is not None and self.wal.kind is DriveKind.BESIDE:
             if self.wal.options_set():
-                raise _needs_drive(f"wal.{self.wal.options_set()[0]}", "wal")
+                raise _needs_drive(self.wal)
             object.__setattr__(self, "wal", None)
         for owner, drive in (("data", self.data), ("wal", self.wal)):
             if drive is None:
                 continue
             if drive.place is None and owner == "wal":
-                raise _needs_drive(f"wal.{drive.options_set()[0]}", "wal")
+                raise _needs_drive(drive)
             _check(owner, drive)
             of_emulated = [*(["timing"] if self.timing != UNTIMED else []), *self.persistence]
             if of_emulated and not drive.kind.emulated:

@@ -93,23 +93,23 @@ class LocalHost:
 
     def give_back(self) -> None:
         """Undo, the latest change first; raises `HostError` for what could not be undone, which stays owed."""
-        if self._ledger.held:  # else what is owed is another lab's
+        if self._ledger.lock.held:  # else what is owed is another lab's
             self._settle()
 
     def repair(self) -> tuple[str, ...]:
         """Give back what a killed lab owes, unless a living one does; the paths that were put back."""
-        if not self._ledger.path.exists() or not self._ledger.take():
+        if not self._ledger.path.exists() or not self._ledger.lock.take():
             return ()
         try:
             return self._settle()
         finally:
-            self._ledger.release()
+            self._ledger.lock.release()
 
     def close(self) -> None:
         try:
             self.give_back()
         finally:
-            self._ledger.release()
+            self._ledger.lock.release()
 
     def _settle(self) -> tuple[str, ...]:
         owed = self._ledger.owed()
@@ -124,10 +124,10 @@ class LocalHost:
         return tuple(change.path for change in owed)
 
     def _open(self) -> None:
-        if self._ledger.held:
+        if self._ledger.lock.held:
             return
         try:
-            if not self._ledger.take():
+            if not self._ledger.lock.take():
                 raise BenchError(
                     "another pgassay is changing this machine's settings",
                     "wait for it to end, then: pgassay resume; only one pgassay at a time may use host.* factors",

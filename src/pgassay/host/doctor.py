@@ -372,9 +372,9 @@ def changes_owed(ledger: Ledger) -> Finding:
     if not owed:
         return Finding("host_changes", OK, "pgassay has left no changes to this machine")
     paths = ", ".join(dict.fromkeys(change.path for change in owed))
-    if not ledger.take():
+    if not ledger.lock.take():
         return Finding("host_changes", NOTE, f"a running pgassay has changed {paths}")
-    ledger.release()
+    ledger.lock.release()
     return Finding("host_changes", WARNING, f"a killed pgassay left these changed: {paths}", "pgassay doctor --repair")
 
 

@@ -7,7 +7,7 @@ CPUs are in the kernel's list format (cpuset(7)): servers and the programs of lo
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -55,7 +55,6 @@ class Hosting:
     changes: HostChanges
     ask: Callable[[str], str]
     peak_bytes: Callable[[], int]
-    settings: Mapping[str, str]
     major: int
     """PostgreSQL's major version."""
     cpus: tuple[int, ...] = ()

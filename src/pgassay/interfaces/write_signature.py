@@ -62,10 +62,6 @@ class WriteSignature:
         return np.repeat(self.firsts + self.counts - ends, self.counts) + np.arange(self.writes)
 
     @property
-    def written(self) -> int:
-        return len(np.unique(self.blocks))
-
-    @property
     def wal(self) -> NDArray[np.bool_]:
         starts = np.cumsum(self.runs, dtype=np.int64) - self.runs
         firsts, ends = self.firsts.astype(np.int64), self.firsts.astype(np.int64) + self.counts

@@ -66,7 +66,7 @@ from pgassay.record.values import TrialRecord
 from pgassay.study.findings import Finding, Severity
 from pgassay.study.levels import Arm
 from pgassay.study.model import Study
-from pgassay.study.parsing import parse, parse_recorded
+from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Response, Status
 
 UNKNOWN_RULE = 0
@@ -315,7 +315,7 @@ def replay(path: Path) -> Iterator[Finding]:
             what = f"this version does not know {', '.join(unknown)}"
             yield _finding(Severity.NOTE, f"its decisions were not replayed: {what}")
             return
-        study = parse(run.header.study, run.study, every_factor())
+        study = parse_recorded(run.header.study, run.study, every_factor())
         lines = disagreements(study, run.header, run.trials, run.journal)
     except PgassayError as error:
         yield _finding(Severity.ERROR, f"its decisions could not be replayed: {error.message}")
@@ -341,18 +341,18 @@ def _finding(severity: Severity, what: str, line: int = 0) -> Finding:
 def _unknown(run: Run) -> list[str]:
     """Factors, loads and levels of plug-ins that are not installed here, or of earlier versions."""
     study, catalogue = parse_recorded(run.header.study, run.study), every_factor()
-    levels = [each for arm in study.arms for each in study.levels_of(arm).items()]
+    levels = dict.fromkeys((name, level.typed) for arm in study.arms for name, level in study.levels_of(arm).items())
     loads = {each.name for each in drivers.known()}
     names = []
-    for name, level in levels:
+    for name, typed in levels:
         factor = catalogue.find(name)
         if factor is None:
             names.append(name)
         elif name == "load.driver":
-            names += [] if level.typed in loads else [f'the load "{level.typed}"']
+            names += [] if typed in loads else [f'the load "{typed}"']
         else:
             try:
-                factor.parse(name, level.typed)
+                factor.parse(name, typed)
             except UsageError:
-                names.append(f"{name}={level.typed}")
+                names.append(f"{name}={typed}")
     return list(dict.fromkeys(names))

@@ -33,7 +33,6 @@ def hosted(arm: ResolvedArm, clone: Path) -> Iterator[Hosting]:
         changes=environment.host,
         ask=lambda name: arm.installation.setting(clone, settings, name),
         peak_bytes=lambda: _peak_bytes(arm, clone),
-        settings=settings,
         major=arm.installation.version.major,
     )
     try:

@@ -253,10 +253,9 @@ def known_trial_s(nearest: Nearest) -> float | None:
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    kind, data_bytes = _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms)
     lengths_file = user_file().with_name(known.LENGTHS_FILE)
     lengths = formats.read_or(resolved.environment.disk, lengths_file, known.KnownLengths())
-    return lengths.pace(kind, data_bytes, latest)
+    return lengths.pace(*_kind_of(resolved), latest)
 
 
 def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], preparing_s: Mapping[str, float]) -> None:
@@ -267,11 +266,12 @@ def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], pre
         found = times_expected(resolved, trials, preparing_s)
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            new = Lengths(now, _kind_of(resolved), max(arm.kept_bytes for arm in resolved.arms), *found)
+            new = Lengths(now, *_kind_of(resolved), *found)
             known.remember_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE), new)
 
 
-def _kind_of(resolved: ResolvedStudy) -> Kind:
+def _kind_of(resolved: ResolvedStudy) -> tuple[Kind, int]:
+    """Of what kind its trials are, and the bytes of data of the largest."""
     first = resolved.arms[0]
     options = first.setup.load
     steps = {
@@ -284,7 +284,8 @@ def _kind_of(resolved: ResolvedStudy) -> Kind:
     load = "+".join((options.driver, *(name for name, asked in steps.items() if asked)))
     place = _place(first.drive.mount())
     drives = "/".join(sorted({arm.drive.kind for arm in resolved.arms}))
-    return Kind(place, drives, resolved.study.design.pairing, load)
+    kind = Kind(place, drives, resolved.study.design.pairing, load)
+    return kind, max(arm.kept_bytes for arm in resolved.arms)
 
 
 def known_clock(mount: Mount) -> tuple[float | None, str]:

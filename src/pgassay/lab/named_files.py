@@ -18,7 +18,7 @@ from pgassay.record.capsule import NamedFile
 from pgassay.record.reading import Run
 from pgassay.study import document as documents
 from pgassay.study.levels import Level
-from pgassay.study.parsing import parse_recorded
+from pgassay.study.parsing import GONE, parse_recorded
 
 _SCRIPT = "load.script"
 _VARIED = ("factors", "conditions", "covariates")
@@ -61,7 +61,7 @@ def repeatable(run: Run) -> documents.Document:
             pass
         return known.get((name, text), text)
 
-    return {key: _rewritten(value, key, written) for key, value in dict(run.study).items()}
+    return {key: _rewritten(value, key, written) for key, value in run.study.items() if key not in GONE}
 
 
 def _rewritten(value: Any, name: str, written: Callable[[str, str], str], *, varied: bool = False) -> Any:

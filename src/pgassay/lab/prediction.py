@@ -207,7 +207,6 @@ class Recorded:
     pages_per_block: int | None
     live_share: float
     settled: float | None
-    database_bytes: float
     compression_ratio: float
 
 
@@ -436,10 +435,10 @@ def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | No
     capacity, spare = (regime.get(f"{_SOURCE}.{name}") for name in ("capacity_bytes", "over_provisioning"))
     superblock = regime.get(f"{_SOURCE}.superblock_bytes")
     settled = regime.get(f"{_SOURCE}.settled_write_amplification")
-    database, ratio = (_median(trials, name) for name in (DATABASE, RATIO))
+    ratio = _median(trials, RATIO)
     if not run.disk.exists(files[0]) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
         return None
-    if database is None or ratio is None:
+    if _median(trials, DATABASE) is None or ratio is None:
         return None
     level = trials[0].levels.get(_LIVE_SHARE)
     texts = dict.fromkeys(run.disk.read(file).decode() for file in files if run.disk.exists(file))
@@ -454,7 +453,6 @@ def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | No
         int(superblock) // _BLOCK_BYTES if isinstance(superblock, int | float) else None,
         float(level.canonical) if level is not None else DriveOptions().live_share,
         settled if isinstance(settled, float) else None,
-        database,
         ratio,
     )
 

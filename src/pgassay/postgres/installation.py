@@ -23,7 +23,7 @@ from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, tail
 from pgassay.study.units import parse_boolean, parse_memory
 
-SUPERUSER = DATABASE = "postgres"
+SUPERUSER = "postgres"
 _POLL_S = 0.005
 """A look is one small file; a server on a crash state is ready after tenths of a second."""
 _INITDB_S = 600.0
@@ -98,7 +98,7 @@ class LocalInstallation:
         self._write_settings(directory, settings)
         opened = None
         if listening is not None:
-            opened = network.open_to(listening, DATABASE, socket_directory, self.runner, self.account)
+            opened = network.open_to(listening, socket_directory, self.runner, self.account)
             port = opened.port
         ownership.claim(directory)
         private = {
@@ -123,7 +123,7 @@ class LocalInstallation:
             death_signal=signal.SIGQUIT,
             placement=placement,
         )
-        endpoint = Endpoint(sockets, port, DATABASE, SUPERUSER)
+        endpoint = Endpoint(sockets, port, network.DATABASE, SUPERUSER)
         server = LocalServer(running, directory, endpoint, self.version, log, placement, opened)
         try:
             self._wait_ready(directory, running, log, ready_s)

@@ -24,6 +24,7 @@ from pgassay.interfaces.running import Runner
 from pgassay.postgres import ownership
 from pgassay.postgres.complaints import complaint
 
+DATABASE = "postgres"
 OPENSSL = "openssl"
 _KEY, _CERTIFICATE, _RULES, _PASSWORD = "server-key.pem", "server.pem", "rules.conf", "password"
 _CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
@@ -92,7 +93,7 @@ class Opening:
             self.kept.close()
 
 
-def open_to(listening: Listening, database: str, place: Path, runner: Runner, account: Account) -> Opening:
+def open_to(listening: Listening, place: Path, runner: Runner, account: Account) -> Opening:
     """Make the files in a new folder of `place`, a private directory; raises `BenchError`."""
     kept = bound(listening)
     port = int(kept.getsockname()[1])
@@ -113,8 +114,8 @@ def open_to(listening: Listening, database: str, place: Path, runner: Runner, ac
         if done.status:
             raise _no_certificate(complaint(done.stderr)[0])
         with Directory.open(folder) as made:
-            made.replace(_RULES, rules(database, opening.role, listening.peer), account.owner)
-            made.replace(_PASSWORD, password_line(opening, database), account.owner)  # whoever runs the load reads it
+            made.replace(_RULES, rules(opening.role, listening.peer), account.owner)
+            made.replace(_PASSWORD, password_line(opening), account.owner)  # whoever runs the load reads it
             made.give(_KEY, account.owner, 0o600)
     except BaseException:
         opening.close()
@@ -143,26 +144,25 @@ def bound(listening: Listening) -> socket.socket:
     raise BenchError(f"could not listen on {listening.named}: {(failure.strerror or str(failure)).lower()}")
 
 
-def rules(database: str, role: str, peer: str) -> str:
+def rules(role: str, peer: str) -> str:
     """The text in place of pg_hba.conf: what no line names is rejected."""
     mask = 128 if ":" in peer else 32
-    quoted = '"' + database.replace('"', '""') + '"'
-    return f'local all all trust\nhostssl {quoted} "{role}" {peer}/{mask} scram-sha-256\n'
+    return f'local all all trust\nhostssl {DATABASE} "{role}" {peer}/{mask} scram-sha-256\n'
 
 
-def password_line(opening: Opening, database: str) -> str:
+def password_line(opening: Opening) -> str:
     """A line of libpq's password file (manual, "The Password File")."""
-    words = (opening.listening.address, str(opening.port), database, opening.role, opening.password)
+    words = (opening.listening.address, str(opening.port), DATABASE, opening.role, opening.password)
     return ":".join(word.replace("\\", "\\\\").replace(":", "\\:") for word in words) + "\n"
 
 
-def verifier(password: str, salt: bytes, iterations: int = _ITERATIONS) -> str:
+def verifier(password: str, salt: bytes) -> str:
     """What PostgreSQL keeps of a password in ASCII."""
-    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, iterations)
+    salted = hashlib.pbkdf2_hmac("sha256", password.encode(), salt, _ITERATIONS)
     stored = hashlib.sha256(hmac.digest(salted, b"Client Key", "sha256")).digest()
     served = hmac.digest(salted, b"Server Key", "sha256")
     shown = [b64encode(each).decode() for each in (salt, stored, served)]
-    return f"SCRAM-SHA-256${iterations}:{shown[0]}${shown[1]}:{shown[2]}"
+    return f"SCRAM-SHA-256${_ITERATIONS}:{shown[0]}${shown[1]}:{shown[2]}"
 
 
 def _no_certificate(said: str) -> BenchError:

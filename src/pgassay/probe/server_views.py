@@ -324,11 +324,11 @@ class Sizes(ViewProbe):
 
     def view(self, version: int) -> View:
         columns = (
-            gauge("database_bytes", "bytes", "pg_database_size(current_database())"),
-            gauge("table_bytes", "bytes", "coalesce(sum(pg_table_size(c.oid)), 0)"),
-            gauge("index_bytes", "bytes", "coalesce(sum(pg_indexes_size(c.oid)), 0)"),
-            gauge("block_bytes", "bytes", "current_setting('block_size')"),
-            gauge("wal_directory_bytes", "bytes", "(SELECT coalesce(sum(size), 0) FROM pg_ls_waldir())"),
+            gauge("database_bytes", "pg_database_size(current_database())"),
+            gauge("table_bytes", "coalesce(sum(pg_table_size(c.oid)), 0)"),
+            gauge("index_bytes", "coalesce(sum(pg_indexes_size(c.oid)), 0)"),
+            gauge("block_bytes", "current_setting('block_size')"),
+            gauge("wal_directory_bytes", "(SELECT coalesce(sum(size), 0) FROM pg_ls_waldir())"),
         )
         return View(self.name, columns, f"FROM pg_class c WHERE c.oid >= {FIRST_USER_OID} AND c.relkind IN ('r', 'm')")
 

@@ -84,9 +84,9 @@ def counter(name: str, unit: str, expression: str | None) -> Column:
     return Column(Meter(name, unit), expression)
 
 
-def gauge(name: str, unit: str, expression: str | None) -> Column:
-    """A value as it stands, likewise."""
-    return Column(Meter(name, unit, cumulative=False), expression)
+def gauge(name: str, expression: str) -> Column:
+    """A number of bytes as it stands, likewise."""
+    return Column(Meter(name, "bytes", cumulative=False), expression)
 
 
 def statement(views: Sequence[View]) -> str:

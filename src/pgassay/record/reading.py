@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pgassay.record.series import Indexed
 
 T = TypeVar("T")
-_GONE = ("published",)
-"""Tables of a study that records of earlier versions hold."""
 
 
 class LeftOut(NamedTuple):
@@ -76,9 +74,9 @@ class Run:
 
     @cached_property
     def study(self) -> dict[str, Any]:
-        """The resolved study, as plain TOML values, without the tables that only earlier versions know."""
+        """The resolved study, as plain TOML values."""
         try:
-            return {name: value for name, value in untrusted.toml(self.study_toml).items() if name not in _GONE}
+            return untrusted.toml(self.study_toml)
         except ValueError as failure:
             raise damaged(self.path, f"{STUDY_FILE}: {failure}") from failure
 

@@ -65,12 +65,6 @@ class SliceRecord:
         charged = self.active_s, self.flush_s
         return SliceRow(block, self.round, self.position, arm, self.transactions, *charged, self.discarded, parts)
 
-    @property
-    def tps(self) -> float:
-        """By all the time that its transactions cost."""
-        charged_s = self.active_s + self.flush_s
-        return self.transactions / charged_s if charged_s > 0 else 0.0
-
 
 def rows(run: Run) -> tuple[SliceRow, ...]:
     """Every slice of a run that may be distinguished by arm and block, as the analysis takes them; trials that are not

@@ -226,7 +226,8 @@ _NAME_LETTERS = 17
 """Of a line of a name; so a bar has room on a telephone, too."""
 _GAP_PX, _AIR_PX = 14, 8
 """Between names, bars and numbers; and between two rows."""
-_REACH_MIN = 100.0
+_REACH_MIN, _REACH_MAX = 100.0, 300.0
+"""Per cent beyond which an effect is drawn at the edge."""
 _INFINITE = 1e12
 _SIDES = {Better.HIGHER: "better →", Better.LOWER: "← better", Better.NEITHER: ""}
 
@@ -236,17 +237,14 @@ def forest(
     order: Sequence[str],
     title: str,
     colours: Any,
-    *,
-    most: float,
-    field: str,
     names: Sequence[str],
 ) -> Any:
-    """Estimates with intervals around the line of no effect, in per cent. Nothing is drawn beyond `most`.
+    """Estimates with intervals around the line of no effect, in per cent.
 
-    A row a label of `order`; a panel for each of two or more `names` that the rows have in `field`.
+    A row a label of `order`; a panel for each of two or more `names` that the rows have as `panel`.
     """
     # One bar without information does not hide all others.
-    reach = min(most, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
+    reach = min(_REACH_MAX, max(_REACH_MIN, *(2.0 * abs(row["estimate"]) for row in rows)))
     cut = any(max(abs(row["low"]), abs(row["high"])) > reach for row in rows)
     said = {}
     for name in order:  # the line below a name says which side of 0 is better, where the rows do
@@ -286,7 +284,7 @@ def forest(
     label = label.encode(x=alt.value(0), y=down("_label_y", height), text="_label:N")
     text = alt.Chart().mark_text(align="right", baseline="middle")
     text = text.encode(x=alt.value(alt.ExprRef(width)), y=down("_y", height), text="text:N")
-    return layered([band, line, bars, points, label, text], drawn, height, field, names)
+    return layered([band, line, bars, points, label, text], drawn, height, "panel", names)
 
 
 def forest_row(effect: Effect, name: str, response: Response, resolution: float) -> dict[str, Any] | None:

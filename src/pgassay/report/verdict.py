@@ -50,8 +50,6 @@ if TYPE_CHECKING:
 
 _PANELS_MAX = 12
 """Of a forest, a panel an arm: more are for the tables."""
-_REACH = 300.0
-"""Per cent beyond which an effect is drawn at the edge."""
 _SECONDARY = (
     "sections marked secondary decide nothing, and their intervals are not part of the primary's error control: see"
     " docs/statistics.md"
@@ -249,7 +247,7 @@ def drawing(findings: "Findings") -> Drawing | None:
         f"Point: estimate; bar: interval; grey: within ±{findings.study.design.resolution * 100:.3g} %, which counts as"
         f" the same. {formatting.capital(findings.primary.title)} is the primary response, all others are secondary. A"
         " bar that reaches the edge goes beyond it, and what is not known is not drawn.",
-        forest(rows, order, title, colours, most=_REACH, field="panel", names=arms),
+        forest(rows, order, title, colours, arms),
     )
 
 

@@ -56,6 +56,8 @@ RECORDED_ARMS_MAX = 1_000_000
 """Imported runs cross what only some of them have."""
 _FACTORS_SHOWN = 20
 """Python prints no number of more than 4,300 digits, and nobody reads one."""
+GONE = ("published",)
+"""Tables that records of earlier versions hold."""
 _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 """The usual lengths of turns when records did not hold them."""
 
@@ -177,7 +179,8 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
     if design.get("pairing") == ALTERNATE and "placement" not in design:
         earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
         document = {**document, "design": {**earlier, **design}}
-    return _parsed(name, document, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
+    kept = {key: value for key, value in document.items() if key not in GONE}
+    return _parsed(name, kept, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
 
 
 def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:

@@ -51,7 +51,7 @@ def aged(operations: tuple[str, ...], home: Path) -> str:
 
 def test_a_snapshot_keeps_the_signature_of_the_load_that_aged_it(tmp_path: Path) -> None:
     found = WriteSignature.from_text(aged(("write", "write", "trim", "write-zeroes"), tmp_path))
-    assert (found.drive_blocks, found.written, found.writes) == (1024, 6, 6)
+    assert (found.drive_blocks, len(set(found.blocks)), found.writes) == (1024, 6, 6)
 
 
 def test_a_load_that_wrote_nothing_has_none(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def ledger_of(folder: Path) -> AttachedLedger:
 def changes(server: FakeStaging, folder: Path) -> ServerChanges:
     """Of a lab that has locked the list."""
     ledger = ledger_of(folder)
-    assert ledger.take()
+    assert ledger.lock.take()
     return ServerChanges(server, ledger, FACTS, pause=lambda seconds: None)
 
 
@@ -67,7 +67,7 @@ def killed(server: FakeStaging, folder: Path, run: str = "whole_run") -> bool:
     except Killed:
         return True
     finally:
-        made._ledger.release()
+        made._ledger.lock.release()
     return False
 
 
@@ -116,7 +116,7 @@ def test_what_somebody_has_set_since_is_left_alone_and_told(tmp_path: Path) -> N
     server = FakeStaging()
     made = changes(server, tmp_path)
     made.set_system({"checkpoint_timeout": "30s", "max_wal_size": "16GB"})
-    made._ledger.release()
+    made._ledger.lock.release()
     server.file["max_wal_size"] = "4GB"
     done = changes(server, tmp_path).give_back()
     assert server.file == {"checkpoint_timeout": "10min", "max_wal_size": "4GB"}

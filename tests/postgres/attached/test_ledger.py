@@ -23,7 +23,7 @@ DEBTS = (Debt("database", "pgassay_1"), Debt("setting", "work_mem", None, "8MB")
 
 def test_address_and_debts_come_back_as_they_were_written(tmp_path: Path) -> None:
     ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712")
-    assert ledger.take()
+    assert ledger.lock.take()
     for debt in DEBTS:
         ledger.add(debt)
     (found,) = ledgers(tmp_path)
@@ -36,14 +36,14 @@ def test_address_and_debts_come_back_as_they_were_written(tmp_path: Path) -> Non
 def test_how_the_server_is_restarted_comes_back_for_whoever_repairs(tmp_path: Path) -> None:
     command = RestartCommand(("systemctl", "restart", "post gres"), 90.0)
     ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712", command, Path("/var/lib/data"))
-    assert ledger.take()
+    assert ledger.lock.take()
     ledger.note(4000, 17)
     for value in ("1GB", "2GB"):
         ledger.add(Debt("setting", "shared_buffers", "128MB" if value == "1GB" else "1GB", value))
     (found,) = ledgers(tmp_path)
     assert (found.restart, found.data, found.commands()) == (command, Path("/var/lib/data"), ((4000, 17),))
     assert found.before() == ({"shared_buffers": "128MB"}, {"shared_buffers": ["1GB", "2GB"]}), "the first knows"
-    ledger.release()
+    ledger.lock.release()
     assert "shared_buffers" in owed(tmp_path)[0].text
 
 
@@ -54,7 +54,7 @@ def test_a_server_that_stays_down_is_owed_and_what_helps_is_shown(
     """Of files elsewhere, and of files that this account may not write, or not even see."""
     data = tmp_path / "nowhere" if known else None
     ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712", RestartCommand(("false",), 1.0), data)
-    assert ledger.take()
+    assert ledger.lock.take()
     ledger.add(Debt("setting", "shared_buffers", None, "1GB"))
     monkeypatch.setattr("pgassay.postgres.attached.restarts.answers", lambda endpoint, patience_s, down: False)
     with pytest.raises(BenchError, match='is down: "false" ended with status 1') as caught:
@@ -68,7 +68,7 @@ def test_a_server_that_stays_down_is_owed_and_what_helps_is_shown(
 
 def test_a_line_cut_short_was_not_acted_upon_and_the_next_stands_apart(tmp_path: Path) -> None:
     ledger = AttachedLedger.of(tmp_path, ENDPOINT, "712")
-    assert ledger.take()
+    assert ledger.lock.take()
     ledger.add(DEBTS[0])
     with ledger.path.open("a") as file:
         file.write('{"kind": "setting", "na')
@@ -82,17 +82,17 @@ def test_a_line_cut_short_was_not_acted_upon_and_the_next_stands_apart(tmp_path:
 def test_one_lab_at_a_time_and_doctor_tells_which_it_is(tmp_path: Path) -> None:
     ledger, other = (AttachedLedger.of(tmp_path, ENDPOINT, "712") for _ in range(2))
     assert owed(tmp_path) == []
-    assert ledger.take()
+    assert ledger.lock.take()
     ledger.add(DEBTS[0])
-    assert not other.take()
+    assert not other.lock.take()
     assert [each.severity for each in owed(tmp_path)] == [Severity.NOTE]
-    ledger.release()
+    ledger.lock.release()
     (finding,) = owed(tmp_path)
     assert finding.severity is Severity.WARNING
     assert "pgassay_1" in finding.text
     assert "db1.example:5433" in finding.text
     assert finding.remedy == "pgassay doctor --repair"
-    assert other.take()
+    assert other.lock.take()
 
 
 class Agreeing:

@@ -1,26 +1,20 @@
 //! `pgassay._core.FlashDrive`: a modelled drive.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
-
 use description::{FlashTable, Refused, Table, Timing};
 use flash::life::Life;
 use flash::timing::ServiceTimes;
-use flash::trace::{Reader, replay};
 use flash::{BLOCK_BYTES, Drive, HealthLog};
-use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
+use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::ageing;
 use super::description::{flash_table, model, table, undescribed};
-use super::error::{refused, unreplayable, untraceable};
+use super::error::refused;
 use super::input::PyFlashInput;
 use super::log_page;
 use super::model::{Model, with_drive};
-use super::placed;
 use super::timing;
 
 /// A drive that is written, and says what it did with the writes.
@@ -72,14 +66,13 @@ impl PyFlashDrive {
         })
     }
 
-    /// Writes blocks in order; sizes after compression are 4096 and placement handles 0 unless given.
-    #[pyo3(signature = (lbas, compressed_bytes = None, handles = None))]
+    /// Writes blocks in order; sizes after compression are 4096 unless given.
+    #[pyo3(signature = (lbas, compressed_bytes = None))]
     fn write(
         &mut self,
         py: Python<'_>,
         lbas: PyReadonlyArray1<'_, u32>,
         compressed_bytes: Option<PyReadonlyArray1<'_, u16>>,
-        handles: Option<PyReadonlyArray1<'_, u8>>,
     ) -> PyResult<()> {
         let lbas = lbas.as_slice()?;
         let sizes = match &compressed_bytes {
@@ -87,19 +80,8 @@ impl PyFlashDrive {
             None => &[],
         };
         let model = &mut self.model;
-        let Some(handles) = &handles else {
-            return py
-                .detach(|| with_drive!(model, drive => drive.write_batch(lbas, sizes)))
-                .map_err(refused);
-        };
-        let handles = handles.as_slice()?;
-        py.detach(|| with_drive!(model, drive => placed::write(drive, lbas, sizes, handles)))
+        py.detach(|| with_drive!(model, drive => drive.write_batch(lbas, sizes)))
             .map_err(refused)
-    }
-
-    /// Tells the drive that blocks hold nothing any more.
-    fn trim(&mut self, lba: u32, count: u32) -> PyResult<()> {
-        with_drive!(&mut self.model, drive => drive.trim(lba, count)).map_err(refused)
     }
 
     /// Writes the next writes of a load.
@@ -140,18 +122,6 @@ impl PyFlashDrive {
         .map_err(refused)
     }
 
-    /// Writes a recorded load. Returns (records, blocks written, blocks trimmed).
-    fn replay(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<(u64, u64, u64)> {
-        let file = BufReader::with_capacity(1 << 20, File::open(path)?);
-        let mut reader = Reader::new(file).map_err(untraceable)?;
-        let handles = self.model.streams().handles();
-        let model = &mut self.model;
-        let done = py
-            .detach(|| with_drive!(model, drive => replay(&mut reader, drive, handles)))
-            .map_err(unreplayable)?;
-        Ok((done.records, done.written_blocks, done.trimmed_blocks))
-    }
-
     /// Runs single-block requests of a load against the clock; see `FlashTimingReport`.
     #[pyo3(signature = (
         load, requests, *, service = None, read_share = 0.0, per_second = None, queue_depth = 32, seed = 1
@@ -178,17 +148,6 @@ impl PyFlashDrive {
         timing::time_load(py, &mut self.model, (service, self.service), &load.0, shape)
     }
 
-    /// Runs a recorded load against the clock, at its own arrival times.
-    #[pyo3(signature = (path, *, service = None))]
-    fn time_trace<'py>(
-        &mut self,
-        py: Python<'py>,
-        path: PathBuf,
-        service: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        timing::time_trace(py, &mut self.model, (service, self.service), path)
-    }
-
     /// Counts since the drive was made, in bytes unless the name says otherwise.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         log_page::counters(py, &with_drive!(&self.model, drive => drive.counters()))
@@ -201,13 +160,6 @@ impl PyFlashDrive {
             py,
             &with_drive!(&self.model, drive => HealthLog::read(drive, rated_cycles)),
         )
-    }
-
-    /// Erases of each block, by its number.
-    fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
-        with_drive!(&self.model, drive => drive.wear())
-            .erase_counts
-            .into_pyarray(py)
     }
 
     /// Writes of the whole user capacity a day that the rated cycles allow for some years.
@@ -234,16 +186,6 @@ impl PyFlashDrive {
     #[getter]
     fn logical_blocks(&self) -> u32 {
         with_drive!(&self.model, drive => drive.logical_blocks())
-    }
-
-    #[getter]
-    fn mapped_blocks(&self) -> u64 {
-        with_drive!(&self.model, drive => drive.mapped_blocks())
-    }
-
-    #[getter]
-    fn live_bytes(&self) -> u64 {
-        with_drive!(&self.model, drive => drive.live_bytes())
     }
 
     #[getter]

@@ -1,7 +1,7 @@
 //! The crate's errors as Python's.
 
 use flash::FlashError;
-use flash::trace::{ReplayError, TraceError};
+use flash::trace::TraceError;
 use pyo3::PyErr;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -26,17 +26,5 @@ pub fn untraceable(error: TraceError) -> PyErr {
     match error {
         TraceError::Io(error) => PyOSError::new_err(error),
         _ => PyValueError::new_err(error.to_string()),
-    }
-}
-
-/// A replay that stopped.
-pub fn unreplayable(error: ReplayError) -> PyErr {
-    match error {
-        ReplayError::Trace(error) => untraceable(error),
-        ReplayError::Drive {
-            error: FlashError::OutOfSpace { .. },
-            ..
-        } => FlashOutOfSpaceError::new_err(error.to_string()),
-        ReplayError::Drive { .. } => PyValueError::new_err(error.to_string()),
     }
 }

@@ -10,7 +10,6 @@ mod error;
 mod input;
 mod log_page;
 mod model;
-mod placed;
 mod table;
 mod theory;
 mod timing;

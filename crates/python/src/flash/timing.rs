@@ -1,22 +1,18 @@
 //! A drive against the clock, from Python.
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::PathBuf;
-
 use description::{Refused, TimingTable};
 use flash::input::Input;
 use flash::timing::{
     Arrivals, Latencies, Load, OperationLog, ServiceTimes, Simulation, TimingReport,
 };
-use flash::trace::{Reader, Record, ReplayError};
+use flash::trace::Record;
 use flash::{Drive, FlashError, Geometry};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::description::{table, undescribed};
-use super::error::{refused, unreplayable, untraceable};
+use super::error::refused;
 use super::model::Model;
 
 /// Requests of a load.
@@ -51,52 +47,19 @@ pub fn time_load<'py>(
             queue_depth: requests.queue_depth,
         },
     };
-    let next = |record: &mut Record| Ok::<_, FlashError>(load.next(record));
+    let next = |record: &mut Record| Ok(load.next(record));
     let report = py
         .detach(|| run(model, service, arrivals, next))?
         .map_err(refused)?;
     as_dict(py, &report)
 }
 
-/// Times a recorded load at its own arrival times.
-pub fn time_trace<'py>(
-    py: Python<'py>,
-    model: &mut Model,
-    service: (Option<&Bound<'py, PyDict>>, Option<ServiceTimes>),
-    path: PathBuf,
-) -> PyResult<Bound<'py, PyDict>> {
-    let service = service_times(py, service.0, service.1, model)?;
-    let file = BufReader::with_capacity(1 << 20, File::open(path)?);
-    let mut reader = Reader::new(file).map_err(untraceable)?;
-    let next = |record: &mut Record| reader.read(record).map_err(Stopped::from);
-    let outcome = py.detach(|| run(model, service, Arrivals::Recorded, next))?;
-    match outcome {
-        Ok(report) => as_dict(py, &report),
-        Err(Stopped(error)) => Err(unreplayable(error)),
-    }
-}
-
-/// Either the trace or the drive; the drive's record is the one being read.
-struct Stopped(ReplayError);
-
-impl From<FlashError> for Stopped {
-    fn from(error: FlashError) -> Self {
-        Self(ReplayError::Drive { record: 0, error })
-    }
-}
-
-impl From<flash::trace::TraceError> for Stopped {
-    fn from(error: flash::trace::TraceError) -> Self {
-        Self(error.into())
-    }
-}
-
-fn run<E: From<FlashError>>(
+fn run(
     model: &mut Model,
     service: ServiceTimes,
     arrivals: Arrivals,
-    next: impl FnMut(&mut Record) -> Result<bool, E>,
-) -> PyResult<Result<TimingReport, E>> {
+    next: impl FnMut(&mut Record) -> Result<bool, FlashError>,
+) -> PyResult<Result<TimingReport, FlashError>> {
     let geometry = model.capacities()[0].geometry();
     let handles = model.streams().handles();
     match model {
@@ -106,14 +69,14 @@ fn run<E: From<FlashError>>(
     }
 }
 
-fn timed<D: Drive<Observer = OperationLog>, E: From<FlashError>>(
+fn timed<D: Drive<Observer = OperationLog>>(
     drive: &mut D,
     geometry: Geometry,
     service: ServiceTimes,
     handles: u8,
     arrivals: Arrivals,
-    next: impl FnMut(&mut Record) -> Result<bool, E>,
-) -> Result<TimingReport, E> {
+    next: impl FnMut(&mut Record) -> Result<bool, FlashError>,
+) -> Result<TimingReport, FlashError> {
     Simulation::new(drive, geometry, service, handles)?.run(next, arrivals)
 }
 

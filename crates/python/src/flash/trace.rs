@@ -59,11 +59,6 @@ impl PyFlashTrace {
         self.header.drive_blocks
     }
 
-    #[getter]
-    fn start_unix_ns(&self) -> u64 {
-        self.header.start_unix_ns
-    }
-
     /// All records as arrays, and all of the file checked on the way. Sizes lie one after the other, one a block
     /// written.
     fn arrays<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
@@ -125,7 +120,7 @@ impl Columns {
 #[pyfunction]
 #[pyo3(signature = (
     path, *, drive_blocks, time_ns, operation, first_block, blocks, compressed_bytes,
-    stream = None, codec = "synthetic", codec_level = 0, start_unix_ns = 0
+    stream = None, codec = "synthetic", codec_level = 0
 ))]
 #[allow(clippy::too_many_arguments)] // Keyword arguments, each with its name at the call.
 pub fn write_flash_trace(
@@ -139,7 +134,6 @@ pub fn write_flash_trace(
     stream: Option<PyReadonlyArray1<'_, u8>>,
     codec: &str,
     codec_level: i8,
-    start_unix_ns: u64,
 ) -> PyResult<()> {
     let codec = Codec::named(codec)
         .ok_or_else(|| PyValueError::new_err(format!("invalid codec {codec}: not known")))?;
@@ -147,7 +141,7 @@ pub fn write_flash_trace(
         codec,
         codec_level,
         drive_blocks,
-        start_unix_ns,
+        start_unix_ns: 0,
     };
     let (times, operations) = (time_ns.as_slice()?, operation.as_slice()?);
     let (firsts, counts) = (first_block.as_slice()?, blocks.as_slice()?);

@@ -287,8 +287,9 @@ class Group:
 
 def root_group(entries: list[MountEntry] | None = None) -> Group | None:
     """The group to move a daemon into; None where there is no memory controller (then there is nothing to leave)."""
+    entries = mounts() if entries is None else entries
     for version, limit in (("cgroup", "memory.limit_in_bytes"), ("cgroup2", "memory.max")):
-        for entry in mounts() if entries is None else entries:
+        for entry in entries:
             if entry.filesystem != version:
                 continue
             controllers, text = list(entry.options), "max"

@@ -202,13 +202,8 @@ class LinuxKernel:
         detach_loop(device)
 
     def make(self, device: Path, filesystem: Filesystem, label: str) -> None:
-        command = [
-            *filesystem.kind.make,
-            "-L",
-            label,
-            *filesystem.mkfs,
-            str(device),
-        ]  # of two options the last one wins
+        # Of two options the last one wins.
+        command = [*filesystem.kind.make, "-L", label, *filesystem.mkfs, str(device)]
         self._do(command, f"make {filesystem.name} on {device}")
 
     def mount(self, device: Path, point: Path, filesystem: Filesystem) -> None:

@@ -172,34 +172,20 @@ _WRONG = re.compile(r"pgbench: (?:error|fatal): .*")
 
 @dataclass(frozen=True)
 class Progress:
-    """One second: `elapsed_s` since the run began, its tps, latencies (None without transactions) and failures."""
+    """One second: `elapsed_s` since the run began, its tps, mean latency (None without transactions) and failures."""
 
     elapsed_s: float
     tps: float
     latency_ms: float | None
-    latency_stddev_ms: float | None
     failed: int | None
-    lag_ms: float | None
-    skipped: int | None
 
 
 def parse_progress(text: str) -> tuple[Progress, ...]:
     """Every whole progress line in order; other lines (NOTICEs, errors) are passed over."""
-    found = []
-    for match in filter(None, map(_PROGRESS.fullmatch, text.splitlines())):
-        elapsed_s, tps, latency, stddev, failed, lag, skipped = match.groups()[:7]
-        found.append(
-            Progress(
-                elapsed_s=float(elapsed_s),
-                tps=float(tps),
-                latency_ms=_finite(latency),
-                latency_stddev_ms=_finite(stddev),
-                failed=None if failed is None else int(failed),
-                lag_ms=None if lag is None else _finite(lag),
-                skipped=None if skipped is None else int(skipped),
-            )
-        )
-    return tuple(found)
+    return tuple(
+        Progress(float(match[1]), float(match[2]), _finite(match[3]), None if match[5] is None else int(match[5]))
+        for match in filter(None, map(_PROGRESS.fullmatch, text.splitlines()))
+    )
 
 
 def _finite(text: str) -> float | None:

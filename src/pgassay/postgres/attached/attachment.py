@@ -135,7 +135,7 @@ class Attachment:
                 self.changes.give_back()
         finally:
             self.sql.close()
-            self.ledger.release()
+            self.ledger.lock.release()
 
 
 def attach(
@@ -189,7 +189,7 @@ def attach(
     except BaseException:
         sql.close()
         if ledger is not None:
-            ledger.release()
+            ledger.lock.release()
         raise
     return made
 
@@ -212,7 +212,7 @@ def _lacking(sql: Session, found: Facts, companions: Companions, called: str) ->
 
 def _take(sql: Session, ledger: AttachedLedger, found: Facts) -> Facts:
     """Have the server for ourselves, as a killed lab should have left it; it may be another process afterwards."""
-    if not ledger.take():
+    if not ledger.lock.take():
         raise another_lab(ledger.place)
     require_lock(sql, ledger.place)
     for left in ledgers(ledger.path.parent):
@@ -238,7 +238,7 @@ def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
     done: list[str] = []
     failed: list[PgassayError] = []
     for ledger in ledgers(directory):
-        if not ledger.take():
+        if not ledger.lock.take():
             continue
         sql = Session(ledger.endpoint, _LOCALLY)
         try:
@@ -250,7 +250,7 @@ def repair(directory: Path) -> tuple[tuple[str, ...], tuple[PgassayError, ...]]:
             failed.append(error)
         finally:
             sql.close()
-            ledger.release()
+            ledger.lock.release()
     return tuple(done), tuple(failed)
 
 
@@ -259,11 +259,11 @@ def owed(directory: Path) -> list[Finding]:
     found = []
     for ledger in ledgers(directory):
         names = ", ".join(dict.fromkeys(debt.name for debt in ledger.owed())) or "a restart under way"
-        if not ledger.take():
+        if not ledger.lock.take():
             text = f"a running pgassay has changed on the server at {ledger.place}: {names}"
             found.append(Finding("attached_servers", Severity.NOTE, text))
             continue
-        ledger.release()
+        ledger.lock.release()
         text = f"a killed pgassay left on the server at {ledger.place}: {names}"
         found.append(Finding("attached_servers", Severity.WARNING, text, "pgassay doctor --repair"))
     return found

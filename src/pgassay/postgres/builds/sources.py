@@ -118,7 +118,7 @@ def private_entries(files: Mapping[str, str]) -> Mapping[str, str]:
     found = {}
     for name, text in files.items():
         if name.endswith(".sources"):
-            stanzas = [each for each in re.split(r"\n\s*\n", text) if _OURS.search(_field(each, "URIs"))]
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _OURS.search(_addresses(each))]
             stanzas = [re.sub(r"(?mi)^Types:.*$", "Types: deb-src", each.strip("\n")) for each in stanzas]
             lines = "\n\n".join(stanzas)
         else:
@@ -134,7 +134,7 @@ def newer_entries(files: Mapping[str, str]) -> Mapping[str, str]:
     found = {}
     for name, text in private_entries(files).items():
         if name.endswith(".sources"):
-            stanzas = [each for each in re.split(r"\n\s*\n", text) if _ARCHIVE.search(_field(each, "URIs"))]
+            stanzas = [each for each in re.split(r"\n\s*\n", text) if _ARCHIVE.search(_addresses(each))]
             lines = "\n\n".join(
                 re.sub(r"(?mi)^Suites:.*$", f"Suites: {' '.join(NEWER_SUITES)}", each) for each in stanzas
             )
@@ -243,8 +243,8 @@ def _checked(folder: Path, package: str) -> Path:
     return tarball
 
 
-def _field(stanza: str, name: str) -> str:
-    found = re.search(rf"(?mi)^{name}:(.*(?:\n[ \t].*)*)", stanza)
+def _addresses(stanza: str) -> str:
+    found = re.search(r"(?mi)^URIs:(.*(?:\n[ \t].*)*)", stanza)
     return found[1] if found else ""
 
 
