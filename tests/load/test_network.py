@@ -37,16 +37,8 @@ LISTENING = Listening(LOOPBACK_ADDRESS, LOOPBACK_ADDRESS)
 
 @contextmanager
 def served(**settings: str) -> Iterator[Server]:
-    installation = real.installation()
-    with real.private_folder() as folder:
-        installation.initialize(folder / "data", {})
-        server = installation.start(
-            folder / "data", {"fsync": "off", **settings}, folder / "socket", listening=LISTENING
-        )
-        try:
-            yield server
-        finally:
-            server.stop()
+    with real.server(LISTENING, **settings) as (server, _):
+        yield server
 
 
 @contextmanager

@@ -24,7 +24,7 @@ from tests.load.loads import pgbench, real_tools
 
 pytestmark = pytest.mark.system
 
-BASE: Mapping[str, str] = {"scale": "1", "clients": "2", "jobs": "2", "duration": "2s", "protocol": "prepared"}
+BASE: Mapping[str, str] = {"scale": "1", "clients": "2", "jobs": "2", "duration": "1s", "protocol": "prepared"}
 
 
 @dataclass
@@ -175,7 +175,7 @@ def test_serialization_failures_are_counted(bench: Bench, tmp_path: Path) -> Non
         "BEGIN ISOLATION LEVEL SERIALIZABLE;\nSELECT sum(bbalance) FROM pgbench_branches;\n"
         "UPDATE pgbench_branches SET bbalance = bbalance + 1;\nEND;\n",
     )
-    wanted = {**BASE, "script": script, "clients": "4", "max_tries": "2"}
+    wanted = {**BASE, "script": script, "clients": "4", "max_tries": "2", "duration": "2s"}
     if pgbench(BASE).version < 15:
         with pytest.raises(UsageError, match="max_tries"):
             pgbench(wanted).check()

@@ -4,11 +4,13 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from pgassay.cli import main
 from pgassay.testing import real
 from tests.system.journeys import Place, place
 from tests.system.staging import Restartable
@@ -16,6 +18,8 @@ from tests.system.staging import Restartable
 ROOT = Path(__file__).parents[2]
 Wheel = Callable[..., Path]
 """Runs scripts/wheel, for another target if it is named; the directory that it wrote to."""
+Command = Callable[..., "subprocess.CompletedProcess[str]"]
+"""Runs pgassay with these words to its end."""
 
 
 @pytest.fixture(scope="session")
@@ -53,6 +57,24 @@ def journey(postgres: None) -> Iterator[Place]:
     """A place of the test's own."""
     with place() as found:
         yield found
+
+
+@pytest.fixture
+def command(journey: Place, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Command:
+    """As `journey.pgassay`, in this process: importing all of it once more is a second of CPU each time."""
+
+    def run(*words: str) -> "subprocess.CompletedProcess[str]":
+        capsys.readouterr()
+        with monkeypatch.context() as here:  # not for longer: pytest's own directory is where TMPDIR says
+            here.setenv("TMPDIR", str(journey.temporary))
+            here.setattr(tempfile, "tempdir", None)
+            here.setenv("PGASSAY_DATA_DIR", str(journey.data))
+            here.chdir(journey.here)
+            status = main(words)
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, status, said.out, said.err)
+
+    return run
 
 
 @pytest.fixture

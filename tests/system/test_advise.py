@@ -17,6 +17,7 @@ from pgassay.postgres.installation import LocalInstallation
 from pgassay.postgres.settings import Described, describe, in_base_unit
 from pgassay.study.units import canonical
 from pgassay.testing import real
+from tests.system.conftest import Command
 from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
@@ -29,9 +30,9 @@ def test_a_plan_says_what_is_tried_and_what_is_not(journey: Place) -> None:
     assert "2 settings: commit_delay, commit_siblings" in done.stdout
 
 
-def test_a_plan_names_the_window_that_a_setting_takes(journey: Place) -> None:
+def test_a_plan_names_the_window_that_a_setting_takes(command: Command) -> None:
     names = "commit_delay,checkpoint_timeout"
-    done = journey.pgassay("advise", "-s", "1", "-c", "1", "-j", "1", "-T", "1", "--only", names, *ANYWHERE, "-n")
+    done = command("advise", "-s", "1", "-c", "1", "-j", "1", "-T", "1", "--only", names, *ANYWHERE, "-n")
     assert done.returncode == 0, done.stderr
     assert "1 setting: commit_delay" in done.stdout
     assert "not tried: checkpoint_timeout: its effect takes windows of 600 s, and these are 1 s" in done.stdout
@@ -75,14 +76,14 @@ def test_what_is_known_of_their_ranges_is_within_what_this_postgresql_takes() ->
             assert canonical(value) == canonical(own.default), name
 
 
-def test_settings_of_a_space_that_nobody_knows_bring_what_postgresql_says(journey: Place) -> None:
+def test_settings_of_a_space_that_nobody_knows_bring_what_postgresql_says(journey: Place, command: Command) -> None:
     space = journey.path / "space.toml"
     tiny = ("-s", "1", "-c", "1", "-j", "1", "-T", "1", "--space", str(space), *ANYWHERE, "--dry-run")
     space.write_text(
         '[settings]\nenable_seqscan = {}\nmax_locks_per_transaction = ["64", "128"]\n'
         'vacuum_cost_page_dirty = { low = "5", high = "80", scale = "log" }\n'
     )
-    done = journey.pgassay("advise", *tiny)
+    done = command("advise", *tiny)
     assert done.returncode == 0, done.stderr
     assert "3 settings: enable_seqscan, max_locks_per_transaction, vacuum_cost_page_dirty" in done.stdout
     for text, said in (
@@ -94,23 +95,23 @@ def test_settings_of_a_space_that_nobody_knows_bring_what_postgresql_says(journe
         ('huge_pages = ["try", "off"]\n"host.memory" = ["all", "plenty"]', "host.memory"),
     ):
         space.write_text(f"[settings]\n{text}\n")
-        done = journey.pgassay("advise", *tiny)
+        done = command("advise", *tiny)
         assert done.returncode == 2, text
         assert said in done.stderr
 
 
-def test_an_objective_that_the_drive_does_not_count_is_refused_by_name(journey: Place) -> None:
-    done = journey.pgassay("advise", *TINY, "--for", "tps,physical_bytes", "--dry-run")
+def test_an_objective_that_the_drive_does_not_count_is_refused_by_name(command: Command) -> None:
+    done = command("advise", *TINY, "--for", "tps,physical_bytes", "--dry-run")
     assert done.returncode == 2, done.stdout
     assert "physical_bytes" in done.stderr
     assert "--set drive.data=" in done.stderr
-    done = journey.pgassay("advise", *TINY, "--for", "cpu_per_transaction,physical_bytes", "--dry-run")
+    done = command("advise", *TINY, "--for", "cpu_per_transaction,physical_bytes", "--dry-run")
     assert done.returncode == 2, done.stdout
     assert "--set drive.data=csd" in done.stderr
-    done = journey.pgassay("advise", *TINY, "--for", "cpu_per_transaction,wal_per_transaction", "--dry-run")
+    done = command("advise", *TINY, "--for", "cpu_per_transaction,wal_per_transaction", "--dry-run")
     assert done.returncode == 0, done.stderr
     assert "server_cpu_us_per_transaction and wal_bytes_per_transaction" in done.stdout
-    done = journey.pgassay("advise", *TINY, "--for", "tps,crash_recovery_max_ms", "--dry-run")
+    done = command("advise", *TINY, "--for", "tps,crash_recovery_max_ms", "--dry-run")
     assert done.returncode == 2, done.stdout
     assert "--set load.cuts=" in done.stderr
 

@@ -13,6 +13,7 @@ from pgassay.lab.runner import Watcher
 from pgassay.lab.workbench import BenchOptions
 from pgassay.record.reading import Run
 from pgassay.study.responses import Status
+from tests.system.conftest import Command
 from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
@@ -25,10 +26,11 @@ CASES = Path(__file__).parents[1] / "cases"
 
 def test_a_start_that_does_not_start_is_refused_in_the_servers_words_before_anything_is_measured(
     journey: Place,
+    command: Command,
 ) -> None:
     conf = CASES / "14-preload" / "timescale.conf"
     words = ("--quick", "--from", str(conf), "--only", "work_mem,random_page_cost", "-s", "1", *ANYWHERE)
-    done = journey.pgassay("advise", *words, "--out", str(journey.runs / "advice"))
+    done = command("advise", *words, "--out", str(journey.runs / "advice"))
     assert done.returncode == 2
     assert 'error: the start configuration fails: server did not start: could not access file "timescaledb"' in (
         done.stderr

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pgassay.cli import main
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
 from pgassay.study.responses import Better, Response
+from tests.system.conftest import Command
 from tests.system.journeys import ANYWHERE, TINY, Place
 
 pytestmark = pytest.mark.system
@@ -34,49 +34,31 @@ primary = "tps"
 baseline = { "table.fillfactor" = 100 }
 """
 
-ADVISED = (
-    "-s",
-    "1",
-    "-c",
-    "1",
-    "-j",
-    "1",
-    "-T",
-    "1",
-    "--only",
-    "commit_delay,commit_siblings",
-    "--allow-busy",
-    "--allow-volatile",
-)
+ADVISED = ("-s", "1", "-c", "1", "-j", "1", "-T", "1", "--only", "commit_delay,commit_siblings", *ANYWHERE)
 
 CASES = Path(__file__).parents[1] / "cases"
 
-Captured = pytest.CaptureFixture[str]
-
 
 @pytest.fixture
-def told(journey: Place, capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> "Refusals":
-    monkeypatch.setenv("TMPDIR", str(journey.temporary))
-    monkeypatch.chdir(journey.path)
-    return Refusals(journey, capsys)
+def told(journey: Place, command: Command) -> "Refusals":
+    return Refusals(journey, command)
 
 
 class Refusals:
-    """Runs pgassay in this process and gives back what it said was wrong."""
+    """Runs pgassay and gives back what it said was wrong."""
 
-    def __init__(self, journey: Place, capsys: Captured) -> None:
+    def __init__(self, journey: Place, command: Command) -> None:
         self.journey = journey
-        self._capsys = capsys
+        self._command = command
 
     def __call__(self, *words: str) -> tuple[str, str]:
         """The error and the hint."""
-        status = main(words)
-        said = self._capsys.readouterr()
-        assert status == 2, said.out
-        plan, error, rest = said.err.partition("pgassay: error: ")  # the plan may have been printed before
+        done = self._command(*words)
+        assert done.returncode == 2, done.stdout
+        plan, error, rest = done.stderr.partition("pgassay: error: ")  # the plan may have been printed before
         assert "Traceback" not in plan
         lines = f"{error}{rest}".splitlines()
-        assert len(lines) == 2, said.err
+        assert len(lines) == 2, done.stderr
         assert lines[0].startswith("pgassay: error: ")
         assert lines[1].startswith("hint: ")
         assert not lines[0].endswith(".")
@@ -245,15 +227,17 @@ def test_what_cannot_be_advised_is_refused_before_a_trial(told: Refusals, words:
 
 
 @pytest.mark.parametrize(("file", "script", "name"), [("s-mult", "mult", "multiplier"), ("dvar", "dvar", "tenants")])
-def test_a_variable_without_a_value_is_named_with_its_line(journey: Place, file: str, script: str, name: str) -> None:
+def test_a_variable_without_a_value_is_named_with_its_line(
+    journey: Place, command: Command, file: str, script: str, name: str
+) -> None:
     study = CASES / "20-pgbench-variables" / f"{file}.toml"
     journey.here = study.parent
     words = ("run", str(study), "--dry-run", "--data-dir", str(journey.data), *ANYWHERE)
-    done = journey.pgassay(*words)
+    done = command(*words)
     assert done.returncode == 2
     assert f'{script}.sql" line 1: the variable "{name}" has no value' in done.stderr
     assert f"--set load.variables={name}=VALUE" in done.stderr
-    done = journey.pgassay(*words, "--set", f"load.variables={name}=3")
+    done = command(*words, "--set", f"load.variables={name}=3")
     assert done.returncode == 0, done.stderr
 
 
@@ -265,14 +249,16 @@ def test_a_variable_without_a_value_is_named_with_its_line(journey: Place, file:
         ("newdump", 'newdump.sql" cannot be loaded', "a newer pg_dump made it"),
     ],
 )
-def test_data_of_another_server_are_refused_with_the_remedy(journey: Place, file: str, error: str, remedy: str) -> None:
+def test_data_of_another_server_are_refused_with_the_remedy(
+    journey: Place, command: Command, file: str, error: str, remedy: str
+) -> None:
     study = CASES / "19-own-schema" / f"{file}.toml"
     journey.here = journey.path
     for each in study.parent.iterdir():
         shutil.copy(each, journey.path)
     (journey.path / "sel.sql").write_text("SELECT 1;\n")
     where = ("--data-dir", str(journey.data), "--out", str(journey.runs / file), *ANYWHERE)
-    done = journey.pgassay("run", f"{file}.toml", *where)
+    done = command("run", f"{file}.toml", *where)
     assert done.returncode == 2
     assert error in done.stderr
     assert remedy in done.stderr
@@ -281,11 +267,13 @@ def test_data_of_another_server_are_refused_with_the_remedy(journey: Place, file
 
 
 @pytest.mark.parametrize("pairing", ["auto", "sequential"])
-def test_a_typo_in_a_script_is_refused_before_anything_is_measured(journey: Place, pairing: str) -> None:
+def test_a_typo_in_a_script_is_refused_before_anything_is_measured(
+    journey: Place, command: Command, pairing: str
+) -> None:
     good, wrong = journey.path / "good.sql", journey.path / "wrong.sql"
     good.write_text("SELECT count(*) FROM pgbench_branches;\n")
     wrong.write_text("\\set a random(1, 10)\nSELECT abalance FROM pgbench_acounts WHERE aid = :a;\n")
-    done = journey.pgassay(
+    done = command(
         "compare", f"load.script={good}", f"load.script={wrong}", "-s", "1", "-T", "1", "-c", "1", "-j", "1",
         "--set", "load.checkpoint=none", "--pairing", pairing, "--data-dir", str(journey.data),
         "--out", str(journey.runs / "typo"), *ANYWHERE,
@@ -295,9 +283,11 @@ def test_a_typo_in_a_script_is_refused_before_anything_is_measured(journey: Plac
     assert not [*(journey.runs / "typo").glob("trials/0*")]
 
 
-def test_a_typo_in_a_change_of_the_schema_is_refused_before_anything_is_measured(journey: Place) -> None:
+def test_a_typo_in_a_change_of_the_schema_is_refused_before_anything_is_measured(
+    journey: Place, command: Command
+) -> None:
     where = ("--data-dir", str(journey.data), "--out", str(journey.runs / "typo"), *ANYWHERE)
-    done = journey.pgassay(
+    done = command(
         "compare", "schema.change=none", "schema.change=CREATE INDEX ON pgbench_acounts (bid)",
         "-s", "1", "-T", "1", "-c", "1", "-j", "1", "--set", "load.checkpoint=none", *where,
     )  # fmt: skip

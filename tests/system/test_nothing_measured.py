@@ -8,6 +8,7 @@ import textwrap
 
 import pytest
 
+from tests.system.conftest import Command
 from tests.system.journeys import ANYWHERE, Place
 
 pytestmark = pytest.mark.system
@@ -42,16 +43,16 @@ def study(journey: Place, factors: str, baseline: str, script: str = "select-onl
     return str(journey.path / "study.toml")
 
 
-def test_a_script_that_fails_whenever_it_runs(journey: Place) -> None:
+def test_a_script_that_fails_whenever_it_runs(journey: Place, command: Command) -> None:
     """A misspelt table is refused before: `test_a_typo_in_a_script_is_refused_before_anything_is_measured`."""
     (journey.path / "typo.sql").write_text("SELECT abalance / (aid - 1) FROM pgbench_accounts WHERE aid = 1;\n")
     named = study(journey, '"server.work_mem" = ["4MB", "8MB"]', '"server.work_mem" = "4MB"', "typo.sql")
-    done = journey.pgassay("run", named, "--quiet", "--out", str(journey.runs / "typo"), *ANYWHERE)
+    done = command("run", named, "--quiet", "--out", str(journey.runs / "typo"), *ANYWHERE)
     said = "Nothing was measured: the baseline failed: ERROR: division by zero."
     assert done.returncode == 1, done.stderr
     assert " ".join(done.stdout.split()).startswith(said)
     assert journey.record("typo").trials[-1].block == 3, "the same failure three times is enough"
-    shown = journey.pgassay("show", str(journey.runs / "typo"), "--json")
+    shown = command("show", str(journey.runs / "typo"), "--json")
     answer = json.loads(shown.stdout)
     assert [each["verdict"] for each in answer["verdicts"]] == ["failed"]
 

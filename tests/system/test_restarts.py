@@ -38,7 +38,7 @@ def attached(server: Restartable, folder: Path, limit_s: float = PATIENCE_S) -> 
 
 
 def words(journey: Place, server: Restartable, *more: str) -> tuple[str, ...]:
-    tiny = ("-s", "1", "-c", "2", "-j", "1", "-T", "1s", "--set", "load.warmup=0s", "--blocks", "5..5", "--seed", "3")
+    tiny = ("-s", "1", "-c", "2", "-j", "1", "-T", "1s", "--set", "load.warmup=0s", "--blocks", "2..2", "--seed", "3")
     levels = ("compare", "shared_buffers=32MB", "shared_buffers=96MB", "--set", "server.max_connections=60")
     where = ("--server", server.dsn(), "--i-own", "--restart-command", str(server.script))
     return (*levels, *tiny, *where, *ANYWHERE, "--out", str(journey.runs / "a"), *more)
@@ -58,7 +58,7 @@ def test_settings_that_take_a_restart_are_compared_and_put_back(
     trials = journey.record("a").trials
     valid = [trial for trial in trials if trial.status is Status.VALID]
     assert done.returncode == (0 if valid else 1), done.stderr  # a machine may be too busy for a single one
-    assert len(trials) >= 10
+    assert len(trials) >= 4
     assert server.restarts() == calls + len(trials) + 2, "one for the data, one at the end"
     assert not any(reason.code == "other_clients" for trial in trials for reason in trial.reasons), "our own sessions"
     for trial in trials:

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.system.conftest import Command
 from tests.system.journeys import ANYWHERE, TINY, Place, finished, lost
 
 pytestmark = pytest.mark.system
 
 
-def test_a_whole_study(journey: Place) -> None:
+def test_a_whole_study(journey: Place, command: Command) -> None:
     done = finished(journey.run("whole"))
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
@@ -29,11 +30,11 @@ def test_a_whole_study(journey: Place) -> None:
     assert page.is_relative_to(journey.runs / "whole")
     assert "table.fillfactor=75" in page.read_text()
     assert journey.left_behind() == []
-    check = journey.pgassay("check", str(journey.runs / "whole"))
+    check = command("check", str(journey.runs / "whole"))
     assert (check.returncode, check.stdout) == (0, "the record is whole and consistent\n")
-    rows = journey.pgassay("export", str(journey.runs / "whole"), "--csv").stdout.splitlines()
+    rows = command("export", str(journey.runs / "whole"), "--csv").stdout.splitlines()
     assert len(rows) == 1 + trials["all"]
-    again = journey.pgassay("resume", str(journey.runs / "whole"), *ANYWHERE)
+    again = command("resume", str(journey.runs / "whole"), *ANYWHERE)
     assert again.returncode == 2
     assert "is finished" in again.stderr
 

@@ -186,7 +186,8 @@ _ask = settings.ask
 _options = settings.as_options
 
 
-INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject")
+INITDB_ALWAYS = ("--locale=C", "--encoding=UTF8", "--auth-local=trust", "--auth-host=reject", "--no-sync")
+"""Without its sync, file by file: what is kept of a cluster is a snapshot, which is written back as a whole."""
 INITDB_OPTIONS = ("data_checksums", "wal_segment_size")
 COPY_DATABASE = "copy_database"
 """Instead of initdb: the database of a server of the user's that ours is a copy of."""

@@ -28,7 +28,7 @@ from pgassay.importing.reader import ForeignFile, Options, Reading
 from pgassay.importing.reader import Reader as FileReader
 from pgassay.interfaces.client import LOOPBACK
 from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, matches
-from pgassay.interfaces.load import Driver, Load, LoadOptions, Tools
+from pgassay.interfaces.load import Driver, Load, LoadOptions, LoadResult, Tools
 from pgassay.interfaces.options import factors_of
 from pgassay.interfaces.places import Listening
 from pgassay.interfaces.probe import Probe, Reader, Target
@@ -197,6 +197,16 @@ def load_on_server(driver: Driver[Any], options: LoadOptions, **more: Any) -> It
         yield from on_server(driver, options, tools, installation, folder, **more)
 
 
+@dataclass(frozen=True)
+class TimedRun:
+    """What a load's run gave, the folder with its outputs, and the monotonic clock just before and after it."""
+
+    result: LoadResult
+    output: Path
+    before_ns: int
+    after_ns: int
+
+
 class LoadContract:
     """What every load keeps; give a fixture `bench`, of the scope of the class. Its options ask for two seconds."""
 
@@ -221,34 +231,39 @@ class LoadContract:
         assert "tps" in names
         assert len(set(names)) == len(names)
 
-    def test_a_run_says_what_it_did(self, bench: LoadOnServer, tmp_path: Path) -> None:
-        clock, load = bench.tools.clock, bench.load()
+    @pytest.fixture(scope="class")
+    @classmethod
+    def timed(cls, bench: LoadOnServer, tmp_path_factory: pytest.TempPathFactory) -> TimedRun:
+        """One run of two seconds, which several tests look at."""
+        clock, output = bench.tools.clock, tmp_path_factory.mktemp("timed") / "out"
         before = clock.monotonic_ns()
-        result = load.run(bench.server, tmp_path / "out", 1)
+        return TimedRun(bench.load().run(bench.server, output, 1), output, before, clock.monotonic_ns())
+
+    def test_a_run_says_what_it_did(self, bench: LoadOnServer, timed: TimedRun) -> None:
+        result = timed.result
         assert (result.status, dict(result.problems)) == (0, {})
-        assert before <= result.started_monotonic_ns < result.finished_monotonic_ns <= clock.monotonic_ns()
+        assert timed.before_ns <= result.started_monotonic_ns < result.finished_monotonic_ns <= timed.after_ns
         window_s = (result.finished_monotonic_ns - result.started_monotonic_ns) / 1e9
         assert 1.9 < window_s < 600
         assert result.started_wall_ns < result.finished_wall_ns
         tps = result.responses["tps"]
         assert tps is not None
         # On a busy machine the first one may begin long after the program, and the last one end long after two seconds.
-        least_s = 2 - bench.connected_s(tmp_path / "out")
+        least_s = 2 - bench.connected_s(timed.output)
         assert 0.75 * tps * least_s <= result.transactions <= 1.25 * tps * window_s
-        assert set(result.responses) == {response.name for response in load.responses}
-        assert list((tmp_path / "out").iterdir()), "raw outputs are kept"
+        assert set(result.responses) == {response.name for response in bench.load().responses}
+        assert list(timed.output.iterdir()), "raw outputs are kept"
 
-    def test_the_series_lies_inside_the_run(self, bench: LoadOnServer, tmp_path: Path) -> None:
-        result = bench.load().run(bench.server, tmp_path / "out", 2)
+    def test_the_series_lies_inside_the_run(self, bench: LoadOnServer, timed: TimedRun) -> None:
+        result = timed.result
         assert [sample for sample in result.series if sample.name == "tps"]
         for sample in result.series:
             assert sample.source == bench.driver.name
             assert result.started_monotonic_ns <= sample.monotonic_ns <= result.finished_monotonic_ns
             assert result.started_wall_ns <= sample.wall_ns <= result.finished_wall_ns
 
-    def test_every_level_it_echoes_agrees(self, bench: LoadOnServer, tmp_path: Path) -> None:
-        load = bench.load()
-        _require_echo(bench, load.options, load.run(bench.server, tmp_path / "out", 3).read_back)
+    def test_every_level_it_echoes_agrees(self, bench: LoadOnServer, timed: TimedRun) -> None:
+        _require_echo(bench, bench.options, timed.result.read_back)
 
     def test_what_is_read_back_from_the_data_agrees(self, bench: LoadOnServer) -> None:
         levels = bench.options.to_levels()
