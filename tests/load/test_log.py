@@ -107,7 +107,7 @@ def test_a_malformed_log_is_a_problem_and_stays(tmp_path: Path) -> None:
 def test_without_a_log_the_progress_report_serves(tmp_path: Path) -> None:
     found = read_log(tmp_path / "log", PLAIN, STARTED_NS)
     assert (found.count, found.log) == (0, None)
-    told = (Progress(1.0, 100.0, None, None, None, None, None),)
+    told = (Progress(1.0, 100.0, None, None),)
     assert series(found, told, "pgbench", (5, 7)) == (
         Sample(10**9 + 5, 10**9 + 7, "pgbench", "tps", "1/s", 100.0),
         Sample(10**9 + 5, 10**9 + 7, "pgbench", "latency_ms", "ms", None),
