@@ -95,10 +95,10 @@ def test_a_level_that_its_factor_does_not_accept_is_refused() -> None:
     require_levels(space(KNOWN["jit"], KNOWN["table.fillfactor"]), CATALOGUE, {}, accepts)
 
 
-LOCKS = Described("max_locks_per_transaction", "integer", "postmaster", "Lock Management", "64", None, 10, 2147483647)
-NAPTIME = Described("autovacuum_naptime", "integer", "sighup", "Autovacuum", "60s", "s", 1, 2147483)
-LEVEL = Described("wal_level", "enum", "postmaster", "Write-Ahead Log / Settings", "replica")
-DEBUG = Described("enable_seqscan", "bool", "user", "Query Tuning / Planner Method Configuration", "on")
+LOCKS = Described("max_locks_per_transaction", "integer", "postmaster", "64", None, 10, 2147483647)
+NAPTIME = Described("autovacuum_naptime", "integer", "sighup", "60s", "s", 1, 2147483)
+LEVEL = Described("wal_level", "enum", "postmaster", "replica")
+DEBUG = Described("enable_seqscan", "bool", "user", "on")
 
 
 def test_a_stranger_is_as_postgresql_describes_it() -> None:

@@ -67,7 +67,7 @@ class Planned:
         """The study as it is today, in the size that was planned; a model is left as large as its original."""
         overrides = Overrides(size=SIZE, fixed=self.fixed, levels=self.levels)
         document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), overrides)
-        return parse(self.study, document, every_factor(), size=SIZE)
+        return parse(self.study, document, every_factor())
 
     def sized(self) -> Study:
         """The study as it is today, in the size that was planned, as a model on two cores if it is one."""
@@ -75,7 +75,7 @@ class Planned:
         document = resolve(self.study, read(self.study, builtin.find(self.study)[1]), said)
         found = modelled(self.study, document, every_factor(), PLANNING)
         small = document if found is None else found.document
-        return parse(self.study, small, every_factor(), size=SIZE)
+        return parse(self.study, small, every_factor())
 
     @staticmethod
     def claims(study: Study) -> list[Claim]:
@@ -220,7 +220,7 @@ def _judged(study: Study) -> str:
 def quick(name: str) -> Study:
     """A study in its quick size."""
     document = resolve(name, read(name, builtin.find(name)[1]), Overrides("quick"))
-    return parse(name, document, every_factor(), size="quick")
+    return parse(name, document, every_factor())
 
 
 def whole(of: Sequence[Planned]) -> list[tuple[int, Study]]:

@@ -25,7 +25,7 @@ SIZED = [(name, size) for name in builtin.names() for size in ("", *SIZES)]
 
 def study_of(name: str, size: str) -> Study:
     document = read(name, builtin.find(name)[1])
-    return parse(name, resolve(name, document, Overrides(size=size)), every_factor(), size=size)
+    return parse(name, resolve(name, document, Overrides(size=size)), every_factor())
 
 
 @pytest.mark.parametrize(("name", "size"), SIZED)

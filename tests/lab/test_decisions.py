@@ -162,7 +162,7 @@ def test_the_history_is_what_was_committed_and_what_was_dropped() -> None:
 def test_power_cuts_end_a_run_by_their_own_bound(tmp_path: Path) -> None:
     """Five blocks of eight sound cuts leave a bound of 8.5 %; damage ends an arm whatever was asked."""
     run = make_cuts(tmp_path / "run", design={"risk_below": "10%", "blocks": "5..9"})
-    study = parse(run.header.study, run.study, every_factor(), size="quick")
+    study = parse(run.header.study, run.study, every_factor())
     entries = [entry for entry in run.journal if entry.kind != Kind.FINISHED]
     found = decide(study, run.header, run.trials, entries)
     assert found.decision == Stop("every verdict is settled")
@@ -196,7 +196,7 @@ def test_a_bound_ends_a_run_only_where_the_cuts_met_what_damage_takes(
 ) -> None:
     cuts = [replace(SOUND, epoch=place, met=met[min(place, len(met) - 1)]) for place in range(12)]
     run = make_cuts(tmp_path / "run", lambda arm: cuts, design={"risk_below": "40%", "blocks": "5..9"})
-    study = parse(run.header.study, run.study, every_factor(), size="quick")
+    study = parse(run.header.study, run.study, every_factor())
     trials = [
         replace(each, responses={name: value for name, value in each.responses.items() if name not in left_out})
         for each in run.trials

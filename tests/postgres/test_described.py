@@ -35,7 +35,7 @@ def test_settings_are_described_by_the_programs_themselves() -> None:
     found = describe(FakeRunner({"postgres": postgres}), choose(), Path("/pg/bin"), names)
     assert list(found) == ["autovacuum_naptime", "JIT", "wal_buffers", "search_path", "seq_page_cost"]
     naptime = found["autovacuum_naptime"]
-    assert naptime == Described("autovacuum_naptime", "integer", "sighup", "Autovacuum", "60s", "s", 1, 2147483)
+    assert naptime == Described("autovacuum_naptime", "integer", "sighup", "60s", "s", 1, 2147483)
     assert (naptime.apply, naptime.limits) == ("reload", "1s to 2147483s")
     assert [naptime.within(each) for each in ("1min", "0", "600h", "64kB", "soon")] == [
         True,

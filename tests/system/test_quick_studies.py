@@ -94,7 +94,7 @@ FILESYSTEM, DEVICE_BYTES = "xfs", 24 << 30
 def study_of(name: str) -> Study:
     """The quick size, as it is shipped."""
     document = read(name, builtin.find(name)[1])
-    return parse(name, resolve(name, document, Overrides(size="quick")), every_factor(), size="quick")
+    return parse(name, resolve(name, document, Overrides(size="quick")), every_factor())
 
 
 def require_tools(study: Study) -> None:

@@ -364,10 +364,8 @@ class Outdone:
     """The default or the rule of thumb was shown to do better than what was left of the search's lines."""
 
     by: str
-    left: Configuration
-    """What was left."""
     found: Compared
-    """What was left against what did better, in fresh trials."""
+    """What was left of them against what did better, in fresh trials."""
 
 
 def answered(
@@ -405,7 +403,7 @@ def answered(
         return before, None
     proof = {each: compared[one] for each, one in others.items() if one in compared}
     lines = _whole(before.lines, taken, start, name)
-    return replace(before, lines=lines, final=taken, proof=proof, study=TAKEN), Outdone(name, left, compared[left])
+    return replace(before, lines=lines, final=taken, proof=proof, study=TAKEN), Outdone(name, compared[left])
 
 
 def _whole(before: Sequence[Line], taken: Configuration, start: Configuration, name: str) -> tuple[Line, ...]:

@@ -25,7 +25,6 @@ class Pool:
     `surplus` are pages that the pool no longer owns and that go when their users end.
     """
 
-    page_bytes: int
     total: int
     free: int
     reserved: int
@@ -58,7 +57,7 @@ def default_size(root: Path) -> int | None:
 
 def pool(page_bytes: int, root: Path) -> Pool:
     place = folder(page_bytes, root)
-    return Pool(page_bytes, *(int((place / name).read_text("ascii")) for name in _COUNTS))
+    return Pool(*(int((place / name).read_text("ascii")) for name in _COUNTS))
 
 
 def available(root: Path) -> bool:

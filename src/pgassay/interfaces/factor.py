@@ -124,14 +124,19 @@ class Factor:
 
     def rooted(self, name: str, typed: str) -> str:
         """What was typed with its paths from the root, as a record keeps it; raises `UsageError` as `parse` does."""
-        level, paths = self.parse(name, typed), []
+        level = self.parse(name, typed)
+        return level.canonical if any(str(path) not in typed for path in self.paths_of(name, level)) else typed
+
+    def paths_of(self, name: str, level: Level) -> tuple[Path, ...]:
+        """The user's files that the level names."""
+        found: list[Path] = []
 
         def noted(path: Path) -> Path:
-            paths.append(path)
+            found.append(path)
             return path
 
         self.map_paths(name, level, noted)
-        return level.canonical if any(str(path) not in typed for path in paths) else typed
+        return tuple(found)
 
     def turns(self, name: str) -> Turns | None:
         """`in_turns`, unless it differs between the names that the factor covers."""

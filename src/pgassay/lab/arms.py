@@ -54,15 +54,7 @@ class Bound:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files of the user's that the level names."""
-        found: list[Path] = []
-
-        def noted(path: Path) -> Path:
-            found.append(path)
-            return path
-
-        self.factor.map_paths(self.name, self.level, noted)
-        return tuple(found)
+        return self.factor.paths_of(self.name, self.level)
 
 
 @dataclass(frozen=True, eq=False)

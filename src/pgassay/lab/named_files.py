@@ -103,7 +103,7 @@ def files_of(run: Run) -> tuple[NamedFile, ...]:
     found: dict[Path, NamedFile] = {}
     for name, level in dict.fromkeys(levels):
         factor = catalogue.find(name)
-        for path in () if factor is None else Bound(name, level, factor).paths:
+        for path in () if factor is None else factor.paths_of(name, level):
             if path not in found:
                 holds_rows = factor is not None and factor.holds_rows
                 found[path] = NamedFile(name, path, kept.get(path, (path,)), holds_rows)

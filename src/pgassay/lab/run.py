@@ -95,7 +95,7 @@ def write_study(
     written = rooted({**written, "design": {"pairing": AUTO, **written.get("design", {})}}, catalogue)
     if model is not None:
         written = with_likeness(name, model, written, catalogue, machine)
-    study = parse(name, written, catalogue, size=overrides.size)
+    study = parse(name, written, catalogue)
     check_block_counts(study)
     seed = study.design.seed if study.design.seed is not None else secrets.randbelow(2**31)
     written.setdefault("design", {})["seed"] = seed

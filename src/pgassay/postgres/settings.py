@@ -318,7 +318,6 @@ class Described:
     name: str
     kind: str
     context: str
-    group: str
     default: str
     unit: str | None = None
     low: float | None = None
@@ -361,7 +360,7 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
     rows = [line.split("\t") for line in outcome.stdout.splitlines() if line.count("\t") >= 6]
     found = {}
     with ownership.empty_configuration(account) as scratch:
-        for name, context, group, kind, default, *limits in rows:
+        for name, context, _, kind, default, *limits in rows:
             if name.lower() not in wanted:
                 continue
             kind = _KINDS.get(kind, kind)
@@ -378,7 +377,7 @@ def describe(runner: Runner, account: Account, bindir: Path, names: Collection[s
                 outside = _OUTSIDE.search(runner.run(command, timeout_s=_TIMEOUT_S).stderr)
                 unit = outside[1] if outside else None
                 default = in_words(float(default), unit)
-            found[wanted[name.lower()]] = Described(name, kind, context.lower(), group, default, unit, low, high)
+            found[wanted[name.lower()]] = Described(name, kind, context.lower(), default, unit, low, high)
     return found
 
 

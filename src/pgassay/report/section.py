@@ -270,7 +270,6 @@ _NAMED = 3
 """Tables and figures that a folded section names; the rest it counts."""
 _LETTERS = 90
 """Of a folded section's line, so that it stays one line on a wide screen."""
-Row: TypeAlias = Sequence[str | Cell]
 
 
 @dataclass(frozen=True)

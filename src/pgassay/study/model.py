@@ -132,8 +132,6 @@ class Study:
     decide: tuple[Threshold, ...] = ()
     """What counts for the user: each gives pass, fail or not known."""
     claims: tuple[Claim, ...] = ()
-    regime: str = ""
-    """`quick`, `as-published` or empty: which size of the study this is."""
     ours: tuple[str, ...] = ()
     """Factors whose levels the authors of an as-published size do not give, so that they are chosen here."""
     differs: tuple[str, ...] = ()

@@ -62,9 +62,9 @@ _EARLIER = {"slice": "1s", "lead_in": "100ms"}
 """The usual lengths of turns when records did not hold them."""
 
 
-def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = "") -> Study:
+def parse(name: str, document: Document, catalogue: FactorNames) -> Study:
     """The study that `document` (already resolved to one size) describes; raises `UsageError`."""
-    study = _parsed(name, document, catalogue, size)
+    study = _parsed(name, document, catalogue)
     varied = (*study.factors, *study.conditions, *study.covariates)
     known = dict.fromkeys((*varied, *(each for arm in study.treatments for each in arm.levels), *study.fixed))
     for claim in study.claims:
@@ -74,7 +74,7 @@ def parse(name: str, document: Document, catalogue: FactorNames, *, size: str = 
     return study
 
 
-def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "", most: int = ARMS_MAX) -> Study:
+def _parsed(name: str, document: Document, catalogue: FactorNames, most: int = ARMS_MAX) -> Study:
     _known("the study file", document, _TOP)
     head = _table(document, "study")
     _known("[study]", head, _STUDY)
@@ -136,7 +136,6 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, size: str = "
         secondary=secondary,
         decide=thresholds,
         claims=parse_claims(document.get("claims", [])),
-        regime=size,
         ours=tuple(map(str, _list("[study]", head, "ours"))),
         differs=tuple(map(str, _list("[study]", head, "differs"))),
         design=_design(design, treatments or (Combination(),), catalogue, (primary, *secondary)),
@@ -180,7 +179,7 @@ def parse_recorded(name: str, document: Document, catalogue: FactorNames | None 
         earlier = {"placement": FREE} if "lead_in" in design else {**_EARLIER, "placement": FREE}
         document = {**document, "design": {**earlier, **design}}
     kept = {key: value for key, value in document.items() if key not in GONE}
-    return _parsed(name, kept, catalogue or AsRecorded(), most=RECORDED_ARMS_MAX)
+    return _parsed(name, kept, catalogue or AsRecorded(), RECORDED_ARMS_MAX)
 
 
 def _known(where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
