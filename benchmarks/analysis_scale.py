@@ -28,7 +28,7 @@ from pgassay.record.reading import Run
 from pgassay.record.series import SCHEMA, compact, parquet
 from pgassay.record.values import LevelRecord, TrialRecord
 from pgassay.report.contents import document
-from pgassay.report.findings import Findings, paused
+from pgassay.report.findings import Findings, garbage_collection_paused
 from pgassay.report.json_values import to_json
 from pgassay.study.document import write
 from pgassay.study.responses import Better, Response, Status
@@ -160,7 +160,7 @@ def analyse(path: Path) -> None:
     """All that `pgassay show --json` says."""
     for kept in KEPT:
         kept.cache_clear()
-    with paused():  # as the command does
+    with garbage_collection_paused():  # as the command does
         to_json(document(Findings(Run.open(path))))
 
 
