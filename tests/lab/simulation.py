@@ -73,6 +73,7 @@ PLAIN: Mapping[str, Any] = {
     "note": lambda folder, sample: None,
 }
 """Of an environment whose machine is nothing but its drive and its servers."""
+CATALOGUE = every_factor()
 RUN = ROOT / "simulated"
 SEED = 7
 DOCUMENT: Mapping[str, Any] = {
@@ -101,7 +102,7 @@ def study_of(**changes: Mapping[str, Any]) -> Study:
     """`DOCUMENT` with other factors, and other tables laid over it."""
     document = {name: {**DOCUMENT.get(name, {}), **changes.get(name, {})} for name in (*DOCUMENT, *changes)}
     document["factors"] = changes.get("factors", DOCUMENT["factors"])
-    return parse("simulated", document, every_factor())
+    return parse("simulated", document, CATALOGUE)
 
 
 def fake_site(**changes: Any) -> Environment:
@@ -111,7 +112,7 @@ def fake_site(**changes: Any) -> Environment:
         effective=lambda server: {},
         clock=clock,
         drive=lambda wanted, needs: FakeDrive(),
-        catalogue=every_factor(),
+        catalogue=CATALOGUE,
         installation=lambda version, build: installation,
         load=lambda options, installation: load.with_options(options),
         probes=lambda server, directory: (),
@@ -144,11 +145,10 @@ _ANY = Combination({})
 
 def arm_with(**typed: str) -> ResolvedArm:
     """The only arm of a study with these levels, on a PostgreSQL of today; `__` stands for a dot."""
-    catalogue = every_factor()
     levels: dict[str, Level] = {}
     for name, text in typed.items():
         dotted = name.replace("__", ".")
-        factor = catalogue.find(dotted)
+        factor = CATALOGUE.find(dotted)
         assert factor is not None
         levels[dotted] = factor.parse(dotted, text)
     return resolve(Study("one arm", "", "", {}, (_ANY,), Design(_ANY), "tps", fixed=levels), fake_site()).arms[0]
@@ -174,7 +174,7 @@ class Simulation:
             effective=lambda server: dict(server.query("SELECT name, current_setting(name) FROM pg_settings")),
             clock=machine.clock,
             drive=lambda wanted, needs: machine.drive,
-            catalogue=every_factor(),
+            catalogue=CATALOGUE,
             installation=lambda version, build: machine.installation,
             load=lambda options, installation: load.with_options(options),
             probes=lambda server, directory: (FakeReader(machine.clock, "wal", {"wal_bytes": 1e6}),),
