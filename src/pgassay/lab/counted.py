@@ -1,9 +1,10 @@
 """A trial that counts what the server executes instead of timing it (docs/counts.md).
 
-The load is played twice, each time by a new connection from a CHECKPOINT on: first a tenth of its transactions, then
-all. The difference is what the other nine tenths executed: to connect, to read the catalogue and to plan the first time
-costs the same in both. An instrument dilates time, so nothing may begin by a clock: no autovacuum (`lab.settings`), and
-the WAL writer and the background writer stand still, or they would do at random moments what backends do otherwise.
+The load is played three times, each time by a new connection from a CHECKPOINT on: a tenth of its transactions, a tenth
+again, then all. The difference of the last two is what nine tenths executed: to connect and to plan the first time
+costs the same in both, and what only a server's first session does, such as to read pages of the catalogue, is in
+neither. An instrument dilates time, so nothing may begin by a clock: no autovacuum (`lab.settings`), and the WAL writer
+and the background writer stand still, or they would do at random moments what backends do otherwise.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

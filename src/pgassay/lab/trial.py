@@ -181,10 +181,10 @@ class Trial:
                     sampling.start(self._watched)
                 warm_up: tuple[Sample, ...] = ()
                 if self.arm.warm_up is not None:
-                    output = assignment.staging / "warmup"
-                    with assignment.keeping("the warm-up"):
-                        self.environment.disk.mkdir(output)
-                    warmed = self._play(self.arm.warm_up, output, assignment.seed + 1, windows)
+                    if options.count:  # or what only a server's first session does would be of the shorter window
+                        self._play(self.arm.warm_up, assignment.staging / "first", assignment.seed + 2, [])
+                        server.execute("CHECKPOINT")
+                    warmed = self._play(self.arm.warm_up, assignment.staging / "warmup", assignment.seed + 1, windows)
                     warm_up = regime.series_by_drive_clock(warmed.series, slower)
                 if options.count:
                     server.execute("CHECKPOINT")
@@ -230,6 +230,8 @@ class Trial:
     def _play(self, load: Load, output: Path, seed: int, windows: list[counted.Window]) -> LoadResult:
         """A load touches no disk but the record's; where it is counted, what it executed is added to the windows."""
         with self.assignment.keeping("the load's output"):
+            if output != self.assignment.staging:
+                self.environment.disk.mkdir(output)
             if not self.arm.setup.load.count:
                 return load.run(self.server, output, seed)
             played = partial(load.run, self.server, output, seed)
