@@ -138,15 +138,15 @@ tests-without-server:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
 
 # Three files at a time: most of their seconds are spent waiting for a load to end. Each of the three imports the files
-# that it is given, so only those with such tests are; from the last letter, since whole runs (tests/system) take longest.
+# that it is given, so only those with such tests are, from the last letter: whole runs (tests/system) take longest.
 # A drive that a killed run left is removed first: while there is one, no btrfs can be made on this machine.
 # One of them builds a PostgreSQL of another page size, kept in the user's cache ($$PGASSAY_CACHE) for the next run.
 system-tests:
 	@scripts/build-tools
 	@scripts/load-programs
 	@$(BIN)/pgassay doctor --repair >/dev/null
-	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder -m "system and not slow" \
-	  $$(grep -rlE --include='test_*.py' 'mark\.system|ProbeContract' tests | sort -r)
+	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
+	  -m "system and not slow" $$(grep -rlE --include='test_*.py' 'mark\.system|ProbeContract' tests | sort -r)
 
 # Three files at a time, as above, the longest first. What passed on this very tree before does not run again, unless
 # AGAIN=1: an interrupted `make test-full` goes on where it was.

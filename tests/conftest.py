@@ -17,6 +17,7 @@ limit of its own only ever lengthens that of all.
 
 import json
 import os
+import re
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -42,9 +43,17 @@ if "CI" in os.environ:
     providers._get_local_constants = lambda: NO_CONSTANTS
 
 
+@pytest.hookimpl(tryfirst=True)  # all are here still, whatever -m takes
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest by itself begins first, so that the other worker has something to do beside it."""
+    """What takes longest by itself begins first, so that the other worker has something to do along with it.
+
+    `make system-tests` imports only files that have one of two words: a test of a server in another would not run.
+    """
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
+    unseen = {item.path for item in items if item.get_closest_marker("system") is not None}
+    unseen = {path for path in unseen if not re.search("mark[.]system|ProbeContract", path.read_text(encoding="utf-8"))}
+    if unseen:
+        raise pytest.UsageError(f"make system-tests would not find the tests of {', '.join(map(str, sorted(unseen)))}")
     seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))
     for item in items:
         mark = item.get_closest_marker("timeout")
