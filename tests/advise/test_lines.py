@@ -115,7 +115,7 @@ def test_what_the_trials_beside_lines_told_is_known_of_a_setting_that_the_screen
         "do not matter within ±10 % from start to far level: 1 setting\n  s0 1 to 16 along with the advised lines: "
         in told
     )
-    assert "nor shown to have none: s1, s2" in told
+    assert "may matter, which was not resolved: s1, s2" in told
 
 
 def test_what_the_search_leaves_alone_is_put_in_at_the_default_or_the_screened_level() -> None:

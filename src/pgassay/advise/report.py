@@ -89,7 +89,7 @@ def render(task: Task, advice: Advice, objectives: Sequence[str], folder: str) -
         lines += [f"  {screened_words(each)}" for each in placebos]
         if open_:
             names = ", ".join(each.name for each in open_)
-            lines.append(f"not resolved{of}: shown neither to matter nor not to: {names}")
+            lines.append(f"may matter{of}, which was not resolved: {names}")
         if active:
             lines += [f"matter{of}:", *(f"  {screened_words(each)}" for each in active)]
     searched, lost = counted(advice.trials, "configuration"), counted(advice.failed, "trial")

@@ -374,9 +374,7 @@ class BaseLoad(Generic[Own]):
 
     def gate(self, server: Server, seed: int, *, paired: bool = False) -> SlicePlayer:
         """Refuse by name; raises `UsageError`."""
-        reason = self.ungated
-        assert reason is not None  # a load with slices overrides this
-        raise cannot_gate(reason)
+        raise cannot_gate(self.ungated or f'the load "{self.name}" cannot be played in slices: it has no gate')
 
 
 @dataclass(frozen=True)
