@@ -111,7 +111,7 @@ def test_two_of_one_verdict_are_told_in_one_phrase_and_name_their_factor_once() 
     assert said(Case(WAL, "table.fillfactor=100", won, changes, [(P99, {Place(each) for each in names})])) == [
         "table.fillfactor=90 and 75 are better than 100: each transaction writes 29.7 % (95 % interval 29.2 to 30.2 %)"
         " and 38.4 % (37.9 to 38.9 %) less WAL",
-        "with table.fillfactor=90 and 75 the database is 7.7 % and 24.5 % larger and throughput is 20 % and 30 %"
+        "with table.fillfactor=90 and 75 the database is 7.70 % and 24.5 % larger and throughput is 20 % and 30 %"
         " higher; p99 latency is unresolved",
         "take table.fillfactor=90 or 75, by how much space counts",
     ]
@@ -408,7 +408,7 @@ def test_a_change_is_rounded_as_in_the_tables() -> None:
     larger = Change(SPACE, effect("ff=90", 1.0784, 1.078, 1.0788, response=SPACE))
     first, price, _ = said(Case(TPS, "ff=100", [judged("ff=90", 1.8664, 1.8412, 1.9)], [larger]))
     assert first == "ff=90 is better than 100: throughput is 86.6 % higher (95 % interval 84.1 to 90 %)"
-    assert price == "the database is 7.8 % larger"
+    assert price == "the database is 7.84 % larger"
 
 
 @given(cases())
@@ -464,7 +464,7 @@ def test_a_badge_line_says_of_each_arm_what_was_found_and_on_what() -> None:
     found = headline(case)
     assert {each.place: list(each.parts) for each in found.badges} == {
         "75": ["same speed (±2 %)", "-48 % WAL (data as loaded, a checkpoint every 2.5 s)", "+26 % space"],
-        "50": ["speed not settled", "×2.25 space", "+5.2 points share of HOT updates", "p99 latency not settled"],
+        "50": ["speed not settled", "×2.25 space", "+5.20 points share of HOT updates", "p99 latency not settled"],
     }
     assert [each.kind for each in found.badges] == [Kind.EQUIVALENT, Kind.UNRESOLVED]
     assert list(found.rest) == list(found.sentences[-1:])

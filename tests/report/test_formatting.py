@@ -61,8 +61,15 @@ def test_an_interval_that_tells_nothing_is_not_shown() -> None:
 
 def test_nothing_has_no_sign_and_a_hundred_no_decimals() -> None:
     ms = Response("x", "x", "ms", Better.LOWER)
-    assert formatting.interval(1.0, 0.9962, 1.00004, Scale.RATIO, ms) == "0.0 % [-0.4, +0.004]"
+    assert formatting.interval(1.0, 0.9962, 1.00004, Scale.RATIO, ms) == "0.0 % [-0.38, +0.004]"
     assert formatting.interval(1.009, 0.355, 2.866, Scale.RATIO, ms) == "+0.9 % [-64.5, +187]"
+
+
+def test_an_interval_narrower_than_half_a_point_has_the_digits_that_show_it() -> None:
+    assert formatting.ratio_interval(1.00139, 1.00132, 1.00147) == "+0.14 % [+0.13, +0.15]"
+    assert formatting.ratio_interval(1.349, 1.348, 1.350) == "+34.9 % [+34.8, +35.0]", "three digits are enough"
+    assert formatting.ratio_interval(1.0014, 0.996, 1.007) == "+0.1 % [-0.4, +0.7]", "more would be noise"
+    assert formatting.points_interval(0.0014, 0.0013, 0.0015) == "+0.14 points [+0.13, +0.15]"
 
 
 def test_axes_of_bytes_are_in_the_table_s_units() -> None:

@@ -84,7 +84,7 @@ def test_early_curves_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     early = Findings(make_run(tmp_path / "early"))
     assert headline.headline_of(early).sentences[0] == (
         "no verdict yet on throughput: it takes 5 blocks, and 3 count so far; provisional, no verdict: with"
-        " table.fillfactor=50 throughput is 0.2 % lower (blocks -0.3 to +0.021 %); with table.fillfactor=75 throughput"
+        " table.fillfactor=50 throughput is 0.2 % lower (blocks -0.32 to +0.02 %); with table.fillfactor=75 throughput"
         " is 19 % higher (blocks 18.9 to 19.1 %)"
     )
     assert len(headline.headline_of(early).sentences) == 2

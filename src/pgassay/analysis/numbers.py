@@ -46,14 +46,21 @@ def change(effect: float) -> str:
     return f"{tenths(abs(effect) * 100.0).removesuffix('.0')} %"
 
 
-def tenths(value: float) -> str:
+def tenths(value: float, decimals: int = 1) -> str:
     """Per cents and points: one decimal, and three significant digits from a hundred on: `86.6`, `187`.
 
     What is not nothing has two digits, however small: an interval's end at 0 would say that there may be no difference.
     """
-    if _NOTHING < abs(value) < 0.05:
+    if _NOTHING < abs(value) < 0.5 * 10.0**-decimals:
         return in_full(float(f"{value:.2g}"))
+    if decimals > 1 and _NOTHING < abs(value) < 9.995:
+        return f"{value:.{decimals}f}"
     return f"{value:.1f}" if abs(value) < 99.95 else f"{float(f'{value:.3g}'):,.0f}"
+
+
+def decimals_of(low: float, high: float) -> int:
+    """Of per cents and points with this interval: `+0.14 [+0.13, +0.15]` where one decimal would hide its width."""
+    return 2 if high - low < 0.5 else 1
 
 
 def per_cent(value: float, decimals: int = 0) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.numbers import duration, plural, rounded, tenths
+from pgassay.analysis.numbers import decimals_of, duration, plural, rounded, tenths
 from pgassay.analysis.verdicts import Kind
 from pgassay.report.formatting import PROVISIONAL
 from pgassay.report.section import Badge
@@ -569,7 +569,8 @@ def _changed(case: Case, response: Response, effect: Effect) -> str:
     elif unit in ("%", "points") and abs(shown) >= _WHOLE_FROM:
         amount = f"{shown:+.0f}"
     else:
-        amount = _signed(effect.estimate, effect.scale, response)
+        ends = (_shown(end, effect.scale, response) for end in (effect.low, effect.high))
+        amount = _signed(effect.estimate, effect.scale, response, decimals_of(*ends))
     regime = _regime(case, response).values()
     return " ".join(filter(None, (amount, unit, phrase.badge, f"({', '.join(regime)})" if regime else "")))
 
@@ -750,19 +751,20 @@ def _span(low: float, high: float, scale: Scale, response: Response) -> str:
     shown = [_shown(value, scale, response) for value in (low, high)]
     first, last = (high, low) if max(shown) < 0.0 else (low, high)
     written = _size if min(shown) > 0.0 or max(shown) < 0.0 else _signed
-    return f"{written(first, scale, response)} to {written(last, scale, response)} {unit}".strip()
+    decimals = decimals_of(*shown)
+    return f"{written(first, scale, response, decimals)} to {written(last, scale, response, decimals)} {unit}".strip()
 
 
-def _signed(value: float, scale: Scale, response: Response) -> str:
-    size = _size(value, scale, response)
+def _signed(value: float, scale: Scale, response: Response, decimals: int) -> str:
+    size = _size(value, scale, response, decimals)
     return f"-{size}" if _shown(value, scale, response) < 0.0 else f"+{size}"
 
 
-def _size(value: float, scale: Scale, response: Response) -> str:
-    """Without its sign; per cents and points to a decimal, as the tables have them, so that no two differ on a page."""
+def _size(value: float, scale: Scale, response: Response, decimals: int) -> str:
+    """Without its sign; per cents and points as the tables have them, so that no two differ on a page."""
     size = abs(_shown(value, scale, response))
     if isfinite(size) and (scale is Scale.RATIO or response.unit == "share"):
-        return tenths(size).removesuffix(".0")
+        return tenths(size, decimals).removesuffix(".0")
     return rounded(size)
 
 
@@ -808,7 +810,8 @@ def _value(response: Response, effect: Effect, most: Effect | None = None) -> st
     values = [effect.estimate] if most is None else [effect.estimate, most.estimate]
     if _in_times(effect):
         return f"{' to '.join(map(rounded, values))} times"
-    shown = " to ".join(_size(value, effect.scale, response) for value in values)
+    decimals = decimals_of(*(_shown(end, effect.scale, response) for end in (effect.low, effect.high)))
+    shown = " to ".join(_size(value, effect.scale, response, decimals) for value in values)
     return f"{shown} {'%' if effect.scale is Scale.RATIO else phrase_of(response).unit}".strip()
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from math import inf, isfinite
 
 from pgassay.analysis.effects import Effect, informative_change
-from pgassay.analysis.numbers import in_full, per_cent, plural, tenths
+from pgassay.analysis.numbers import decimals_of, in_full, per_cent, plural, tenths
 from pgassay.study.responses import Response, Scale
 
 _NAME = re.compile(r"(pgassay|pgbench|sysbench|fio)\b|\S*[._=][a-z0-9]")
@@ -165,17 +165,19 @@ def ratio_interval(estimate: float, low: float, high: float) -> str:
     values = (estimate, low, high)
     if max(values) >= 3:
         return "×{} [×{}, ×{}]".format(*map(number, values))
-    return "{} % [{}, {}]".format(*(_signed((value - 1) * 100) for value in values))
+    decimals = decimals_of(low * 100, high * 100)
+    return "{} % [{}, {}]".format(*(_signed((value - 1) * 100, decimals) for value in values))
 
 
 def points_interval(estimate: float, low: float, high: float) -> str:
     """A difference of two shares with its interval, in percentage points."""
-    return "{} points [{}, {}]".format(*(_signed(value * 100) for value in (estimate, low, high)))
+    decimals = decimals_of(low * 100, high * 100)
+    return "{} points [{}, {}]".format(*(_signed(value * 100, decimals) for value in (estimate, low, high)))
 
 
-def _signed(value: float) -> str:
-    shown = tenths(abs(value))
-    return shown if shown == "0.0" else f"{'-' if value < 0 else '+'}{shown}"
+def _signed(value: float, decimals: int = 1) -> str:
+    shown = tenths(abs(value), decimals)
+    return f"{'-' if value < 0 else '+'}{shown}" if shown.strip("0.") else shown
 
 
 def duration(seconds: float | None) -> str:
