@@ -13,6 +13,7 @@ from pgassay.capture.question import (
     INSTALLED,
     Question,
     clients_of,
+    counted_calls,
     document,
     parse,
     with_programs,
@@ -22,6 +23,13 @@ from pgassay.lab.run import write_study
 
 SOURCE = Source("17.5", 17, "app", "UTF8", "C", False, {"work_mem": "4MB", "jit": "off"}, (), (), {})
 INDEX = "CREATE INDEX ON orders (customer_id)"
+
+
+def test_a_count_of_long_statements_plays_few_of_them() -> None:
+    quick, long = Statement(1, "SELECT 1", 3000, 300.0, 3000), Statement(2, "SELECT 2", 300, 48_600.0, 300)
+    assert counted_calls(Load(30.0, (quick,))) == 2000
+    assert counted_calls(Load(30.0, (quick, long))) == round(0.2 * 3300 / 48.9)
+    assert counted_calls(Load(30.0, (long,))) == 10, "0.2 s is one of them"
 
 
 def test_settings_need_no_prefix_and_the_first_level_is_the_baseline() -> None:

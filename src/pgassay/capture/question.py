@@ -201,6 +201,10 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
     return replace(question, programs=tuple((name, each) for each in versions))
 
 
+_COUNTED_S = 0.2
+"""An instrument is about thirty times slower, so this becomes six seconds."""
+
+
 def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = None) -> int:
     """How many clients play it: as many as sessions were active at once on average, rounded up.
 
@@ -217,6 +221,12 @@ def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = Non
     if multiple is not None:
         return max(_SPARE, *active, ceil(_SPARE * multiple * max(mean, busy)))
     return max(1, ceil(mean), ceil(busy))
+
+
+def counted_calls(load: Load) -> int:
+    """How many calls a server made in `_COUNTED_S`, ten at least: a count of long statements plays no more."""
+    calls = sum(each.calls for each in load.statements)
+    return max(10, round(_COUNTED_S * 1e3 * calls / max(load.exec_ms, 1e-3)))
 
 
 def document(

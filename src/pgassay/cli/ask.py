@@ -101,6 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.run import Remark, write_study
     from pgassay.lab.workbench import Workbench
     from pgassay.record import ask as kept
+    from pgassay.study.document import COUNTED_LOAD
 
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
@@ -156,7 +157,11 @@ def run(arguments: argparse.Namespace) -> int:
     if found is not None and found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
-    return run_document(NAME, written.document(), arguments, remarks, more_files)
+    document = written.document()
+    if arguments.count and load is not None:
+        usual = int(COUNTED_LOAD["transactions"])
+        document["load"]["transactions"] = str(min(usual, question.counted_calls(load)))
+    return run_document(NAME, document, arguments, remarks, more_files)
 
 
 def _asked(arguments: argparse.Namespace) -> "Question":
