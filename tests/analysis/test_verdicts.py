@@ -36,7 +36,7 @@ def test_better_and_worse_follow_the_responses_direction() -> None:
 def test_equivalent_comes_before_a_difference_too_small_to_matter() -> None:
     found = of(1.005, noise=0.1)
     assert found.kind is Kind.EQUIVALENT
-    assert found.text == "equivalent within ±2 % (0.5 % higher)"
+    assert found.text == "equivalent within ±2 % (0.50 % higher)"
 
 
 def test_a_treatment_without_any_valid_trial_is_told_as_such() -> None:

@@ -138,7 +138,7 @@ def amount(effect: Effect, response: Response) -> str:
         if effect.estimate >= 3.0:  # as in tables, which write smaller changes in per cent
             return f"{effect.estimate:.2f} times the baseline's"
         word = "higher" if effect.estimate > 1.0 else "lower"
-        return f"{change(effect.estimate - 1.0)} {word}"
+        return f"{change(effect.estimate - 1.0, effect.low, effect.high)} {word}"
     word = "higher" if effect.estimate > 0.0 else "lower"
     if response.unit == "share":
         return f"{abs(effect.estimate) * 100:.3g} percentage points {word}"

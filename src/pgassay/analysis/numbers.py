@@ -1,6 +1,6 @@
 """How reports write numbers: three significant digits, shares in per cent, lengths of time as people say them."""
 
-from math import floor, isfinite, log10
+from math import floor, inf, isfinite, log10
 
 _NOTHING = 1e-6
 """Per cents below it are errors of arithmetic."""
@@ -41,9 +41,9 @@ def percent(effect: float) -> str:
     )
 
 
-def change(effect: float) -> str:
-    """The size of an effect, rounded as in tables: 0.136 is `13.6 %`, 0.2 is `20 %`."""
-    return f"{tenths(abs(effect) * 100.0).removesuffix('.0')} %"
+def change(effect: float, low: float = -inf, high: float = inf) -> str:
+    """The size of an effect with its interval, rounded as in tables: 0.136 is `13.6 %`, 0.2 is `20 %`."""
+    return f"{tenths(abs(effect) * 100.0, decimals_of(low * 100.0, high * 100.0)).removesuffix('.0')} %"
 
 
 def tenths(value: float, decimals: int = 1) -> str:

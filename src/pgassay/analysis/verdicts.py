@@ -187,7 +187,7 @@ def _amount(effect: Effect, response: Response) -> str:
     """`10 % higher`, or `0.12 lower` with the unit on a difference scale."""
     word = "higher" if effect.estimate > effect.none else "lower"
     if effect.scale is Scale.RATIO:
-        return f"{change(effect.estimate - 1.0)} {word}"
+        return f"{change(effect.estimate - 1.0, effect.low, effect.high)} {word}"
     return f"{abs(effect.estimate):.3g}{' ' + response.unit if response.unit else ''} {word}"
 
 
