@@ -26,10 +26,10 @@ INDEX = "CREATE INDEX ON orders (customer_id)"
 
 
 def test_a_count_of_long_statements_plays_few_of_them() -> None:
-    quick, long = Statement(1, "SELECT 1", 3000, 300.0, 3000), Statement(2, "SELECT 2", 300, 48_600.0, 300)
-    assert counted_calls(Load(30.0, (quick,))) == 2000
-    assert counted_calls(Load(30.0, (quick, long))) == round(0.2 * 3300 / 48.9)
-    assert counted_calls(Load(30.0, (long,))) == 10, "0.2 s is one of them"
+    quick, long = Statement(1, "SELECT 1", 30000, 3000.0, 30000), Statement(2, "SELECT 2", 300, 48_600.0, 300)
+    assert counted_calls(Load(30.0, (quick,))) == 1000
+    assert counted_calls(Load(30.0, (quick, long))) == round(0.1 * 30300 / 51.6)
+    assert counted_calls(Load(30.0, (long,))) == 10, "0.1 s is not even one"
 
 
 def test_settings_need_no_prefix_and_the_first_level_is_the_baseline() -> None:

@@ -201,8 +201,8 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
     return replace(question, programs=tuple((name, each) for each in versions))
 
 
-_COUNTED_S = 0.2
-"""An instrument is about thirty times slower, so this becomes six seconds."""
+_COUNTED_S = 0.1
+"""An instrument is about thirty times slower, on a busy machine more: this becomes three to ten seconds."""
 
 
 def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = None) -> int:
