@@ -158,7 +158,7 @@ def run(arguments: argparse.Namespace) -> int:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
     document = written.document()
-    if arguments.count and load is not None:
+    if arguments.count and load is not None and "load.transactions" not in asked.factors:
         usual = int(COUNTED_LOAD["transactions"])
         document["load"]["transactions"] = str(min(usual, question.counted_calls(load)))
     return run_document(NAME, document, arguments, remarks, more_files)
