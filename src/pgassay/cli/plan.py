@@ -49,6 +49,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  clusters    {_place(plan)}",
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
+        *reboot_lines(plan),
         f"  pairing     {plan.pairing}",
         # Only times are calibrated.
         *([] if plan.fixed.get("load.count") in COUNT_LEVELS else [f"  noise       {_noise(plan)}"]),
@@ -61,7 +62,6 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_titled("model", likeness.in_words(plan.scale_model) if plan.scale_model is not None else ()),
-        *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
         *(f"  missing     {each}" for each in plan.missing),
