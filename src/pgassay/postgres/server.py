@@ -28,6 +28,8 @@ FAST_S = 120.0
 IMMEDIATE_S = 10.0
 _WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
+_TURN_S = 10.0
+"""Until a process has done its turn's work; on a busy machine it waits for a processor first."""
 _OF_KINDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = ANY (%s)"
 _WRITTEN_WRONGLY = ("42", "3F")
 """Classes of SQLSTATE: syntax and names (manual, "PostgreSQL Error Codes")."""
@@ -80,7 +82,7 @@ class LocalServer:
         """Every process of it stands still until `thaw`, or only those of these kinds."""
         only = [pid for (pid,) in self.query(_OF_KINDS, (list(kinds),))] if kinds else None
         self._frozen = True
-        processes.freeze(self.postmaster_pid, only)
+        processes.freeze(self.postmaster_pid, only, _TURN_S if kinds else processes.FREEZE_S)
 
     def thaw(self) -> None:
         if self._frozen:
