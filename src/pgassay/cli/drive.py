@@ -85,12 +85,7 @@ def _snapshots(arguments: argparse.Namespace) -> int:
     lines = [f"removed: {_line(each)}" for each in removed] + [_line(each) for each in kept]
     total = format_size(sum(each.size_bytes for each in kept))
     lines.append(f"{len(kept)} kept in {directory}, {total}" if kept else f"no snapshots in {directory}")
-    plain: dict[str, list[dict[str, Any]]] = {"snapshots": [], "removed": []}
-    for key, found in (("snapshots", kept), ("removed", removed)):
-        for each in found:
-            used = datetime.fromtimestamp(each.used_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            row = {"what": each.what, "bytes": each.size_bytes, "last_used_utc": used, "path": str(each.path)}
-            plain[key].append(row)
+    plain = {"snapshots": [_snapshot_row(each) for each in kept], "removed": [_snapshot_row(each) for each in removed]}
     print(json.dumps(plain, indent=2) if arguments.json else "\n".join(lines))
     return SUCCESS
 
@@ -98,6 +93,11 @@ def _snapshots(arguments: argparse.Namespace) -> int:
 def _line(kept: "StoredSnapshot") -> str:
     used = datetime.fromtimestamp(kept.used_s, UTC)
     return f"{used:%Y-%m-%d %H:%M} UTC  {format_size(kept.size_bytes):>8}  {kept.what}".rstrip()
+
+
+def _snapshot_row(kept: "StoredSnapshot") -> dict[str, Any]:
+    used = datetime.fromtimestamp(kept.used_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return {"what": kept.what, "bytes": kept.size_bytes, "last_used_utc": used, "path": str(kept.path)}
 
 
 BLOCKS = 5
