@@ -163,12 +163,16 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         tuple(others),
         {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
+    only, allow = (
+        tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
+        for text in (arguments.only, arguments.allow)
+    )
     request = Request(
         question,
         {**start, **own},
         read_space(arguments.space) if arguments.space else {},
-        _names(arguments.only),
-        _names(arguments.allow),
+        only,
+        allow,
         quick,
         units.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
         units.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
@@ -176,10 +180,6 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         tuple(own),
     )
     return request, (*left_out, *remarks)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
 
 
 def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContextManager[Watcher]":

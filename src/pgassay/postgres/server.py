@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -130,14 +131,14 @@ def tail(path: Path) -> str:
         return ""
 
 
+@dataclass(eq=False)
 class Session:
     """Connects at the first statement, and once more when the connection was lost between two statements."""
 
-    def __init__(self, endpoint: Endpoint, first: str = "") -> None:
-        self._endpoint = endpoint
-        self._first = first
-        """A statement that each connection begins with."""
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+    endpoint: Endpoint
+    first: str = ""
+    """A statement that each connection begins with."""
+    _connection: "psycopg.Connection[tuple[Any, ...]] | None" = field(default=None, init=False)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement; `%s` stands for a parameter when there are any; raises `QueryError`."""
@@ -168,9 +169,9 @@ class Session:
 
         if self._connection is None or self._connection.closed:
             try:
-                self._connection = self._endpoint.connect(autocommit=True, prepare_threshold=None)
+                self._connection = self.endpoint.connect(autocommit=True, prepare_threshold=None)
             except psycopg.Error as error:
                 raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
-            if self._first:
-                self._connection.execute(self._first.encode())
+            if self.first:
+                self._connection.execute(self.first.encode())
         return self._connection
