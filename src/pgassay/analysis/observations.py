@@ -204,10 +204,13 @@ class Layout:
         for row, trial in enumerate(self.trials):
             place = rows.setdefault((trial.condition, trial.covariate), {})
             place.setdefault(trial.treatment, []).append(row)
-        return {
-            Cell(*place): {treatment: self._group(mine) for treatment, mine in members.items()}
-            for place, members in rows.items()
-        }
+        found: dict[Cell, dict[str, Group]] = {}
+        for (condition, covariate), members in rows.items():
+            cell = found[Cell(condition, covariate)] = {}
+            for treatment, mine in members.items():
+                blocks = tuple(self.trials[row].block for row in mine)
+                cell[treatment] = Group(np.asarray(mine, dtype=np.intp), blocks, len(set(blocks)) == len(blocks))
+        return found
 
     @cached_property
     def hosts(self) -> Mapping[Cell, Mapping[int, str]]:
@@ -232,10 +235,6 @@ class Layout:
         if self._columns is None:
             return [trial.responses.get(response) for trial in self.trials]
         return self._columns.get(response) or (None,) * len(self.trials)
-
-    def _group(self, rows: Sequence[int]) -> Group:
-        blocks = tuple(self.trials[row].block for row in rows)
-        return Group(np.asarray(rows, dtype=np.intp), blocks, len(set(blocks)) == len(blocks))
 
 
 class ResponseColumn(Sequence[Observation]):
