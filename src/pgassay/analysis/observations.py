@@ -9,7 +9,7 @@ that the block-wise effects take out. A value of 0 counts there like any other, 
 leave its block out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite, nan
@@ -259,9 +259,6 @@ class ResponseColumn(Sequence[Observation]):
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
         return _observation(self.layout.trials[row], self._values[row])
-
-    def __iter__(self) -> Iterator[Observation]:
-        return (self[row] for row in range(len(self)))
 
     def of_treatments(self) -> Mapping[str, list[float]]:
         """Treatment to its values in all cells together, without missing ones."""
