@@ -81,12 +81,12 @@ def shown_to_help(space: Space, screened: Screened, value: str, *, higher: bool)
 def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
     """The lines, those kept that were not resolved and of which the screening has shown that they help."""
     shown = {each.name: each for each in screened}
-
-    def helps(line: Line) -> bool:
+    found = []
+    for line in lines:
         open_ = line.without is not None and line.without.verdict.kind is Kind.UNRESOLVED
-        return open_ and line.name in shown and shown_to_help(space, shown[line.name], line.value, higher=higher)
-
-    found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
+        seen = shown.get(line.name) if open_ else None
+        helps = seen is not None and shown_to_help(space, seen, line.value, higher=higher)
+        found.append(replace(line, kept=True, screened=seen) if helps else line)
     return tuple(sorted(found, key=lambda each: not each.kept))
 
 

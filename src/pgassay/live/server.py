@@ -32,6 +32,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -270,12 +271,12 @@ class _Connection(H11Protocol):
             self.transport.abort()
 
 
+@dataclass
 class _Watched:
     """When somebody watched last: so long ago that nobody is waited for, where nobody has."""
 
-    def __init__(self) -> None:
-        self.last_s = -ALONE_S
-        self.server: uvicorn.Server | None = None
+    last_s: float = -ALONE_S
+    server: uvicorn.Server | None = None
 
     def ending(self) -> bool:
         return self.server is not None and self.server.should_exit
