@@ -128,7 +128,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
         *asked,
         *every_probe().responses,
         *measurements.responses(options),
-        *power_cuts.responses(options),
+        *(power_cuts.RESPONSES if any(each.cuts for each in options) else ()),
         *counted.responses(options),
         *(METRONOME if alternates else ()),
     )

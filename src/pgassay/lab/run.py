@@ -472,15 +472,18 @@ def require_same_servers(before: Mapping[str, Any], now: Mapping[str, Mapping[st
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
     """Raise `UsageError` when another version would serve the rest of the run, a minor one or a build included."""
-    was, would = ({_identity(each) for each in found} for found in (before, now))
+    # Of a build also the key that its folder is named by: same version, another compiler or page size.
+    was, would = (
+        {
+            f"{each['version']}, build {Path(each.get('bindir', '')).parent.name}"
+            if each.get("found_by") == FOUND_BY
+            else each["version"]
+            for each in found
+        }
+        for found in (before, now)
+    )
     if was and was != would:
         raise UsageError(
             f"the run began with {', '.join(sorted(was))} and would continue with {', '.join(sorted(would))}",
             "name the same PostgreSQL with --pg-bindir, or start a new run",
         )
-
-
-def _identity(found: Mapping[str, str]) -> str:
-    """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
-    key = Path(found.get("bindir", "")).parent.name
-    return f"{found['version']}, build {key}" if found.get("found_by") == FOUND_BY else found["version"]

@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING
 
 from pgassay import scratch
 from pgassay.count import Valgrind
-from pgassay.drive.directory import CountersOf
-from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.hardware_counter import HardwareCounter
 from pgassay.host import accounts
@@ -30,9 +28,9 @@ from pgassay.interfaces.client import HERE, LOOPBACK, ClientHost
 from pgassay.interfaces.errors import Missing
 from pgassay.interfaces.load import FileHashes, Load, LoadOptions, Tools
 from pgassay.interfaces.places import UserFiles
-from pgassay.interfaces.probe import Reader, Target
+from pgassay.interfaces.probe import Target
 from pgassay.interfaces.proc import boot_id
-from pgassay.interfaces.server import Installation, Server
+from pgassay.interfaces.server import Installation
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import Drives, local_attacher, owned
@@ -158,7 +156,9 @@ class Workbench:
             installation=self.installation,
             effective=settings.shown,
             load=self.load,
-            probes=self.probes,
+            probes=lambda server, directory: every_probe().open(
+                Target(server, directory, self.clock, self._drives.counters(directory))
+            ),
             sampling=lambda probes: Sampler(probes, self.clock),
             caches=PageCache(),
             disk=RealDisk(),
@@ -168,7 +168,9 @@ class Workbench:
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
-            metronome=self.metronome,
+            metronome=lambda directory: LocalMetronome(
+                sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory
+            ),
             client=self.client,
             instruments={
                 "on": Valgrind(self.runner, self._sockets, self.account.owner),
@@ -182,9 +184,6 @@ class Workbench:
             files=self.options.files,
             ahead=None if self.options.dry_run else self._drives.ahead,
         )
-
-    def counting(self) -> CountersOf:
-        return SmartOfMounts(self.runner).of
 
     def require(self, resolved: "ResolvedStudy") -> None:
         """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""
@@ -248,10 +247,3 @@ class Workbench:
         if name == LOOPBACK:
             return Loopback(self.runner)
         return Loopback(self.runner, absent=name) if self.options.clients is None else self.options.clients(name)
-
-    def metronome(self, directory: Path) -> LocalMetronome:
-        """Of all CPUs that we may use, and of the device under this directory."""
-        return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory)
-
-    def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
-        return every_probe().open(Target(server, directory, self.clock, self._drives.counters(directory)))
