@@ -246,9 +246,10 @@ def begin(
 
 def recorded_study(study: Study, document: Document) -> str:
     """The record's `study.toml`: what was run, in words that can be read without any factor's own rules."""
-    recorded = documents.with_baseline(
-        document, {name: level.typed for name, level in study.design.baseline.levels.items()}
-    )
+    # The baseline is written as its treatments are typed, since a later reader knows no canonical forms: 1024MB among
+    # treatments of 1GB and 2GB is understood only while the study runs. A curve without treatments has none.
+    typed = {name: level.typed for name, level in study.design.baseline.levels.items()}
+    recorded = documents.laid_over(document, {"design": {"baseline": typed}}) if typed else document
     design = recorded.get("design", {})
     found = {"pairing": study.design.pairing, "slice": f"{study.design.slice_s:g}s"}
     held = {name: text for name, text in found.items() if name in design}
