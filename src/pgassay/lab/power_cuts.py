@@ -284,6 +284,10 @@ _WAL_WRITER_DELAYS = 3
 _WAL_WRITER_DELAY = "200ms"
 
 
+def responses(options: Sequence[LoadOptions]) -> tuple[Response, ...]:
+    return RESPONSES if any(each.cuts for each in options) else ()
+
+
 def require(arm: ResolvedArm) -> None:
     """Raise `UsageError` where cuts are asked of a drive that cannot be cut."""
     drive = arm.setup.drive

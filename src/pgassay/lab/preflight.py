@@ -132,7 +132,7 @@ def _responses(resolved: ResolvedStudy) -> tuple[Response, ...]:
         *asked,
         *every_probe().responses,
         *measurements.responses(options),
-        *(power_cuts.RESPONSES if any(each.cuts for each in options) else ()),
+        *power_cuts.responses(options),
         *counted.responses(options),
         *(METRONOME if alternates else ()),
     )
