@@ -240,7 +240,7 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     if not NEEDED.keys() & set(wanted):
         return ()
     first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
-    smart, elsewhere = SmartOfMounts(bench.runner).of, bench.options.snapshots_in
+    smart, elsewhere = bench.counting(), bench.options.snapshots_in
     keeper = None if elsewhere is None else smart(mount_of(elsewhere).device)
     found: dict[str, dict[str, None]] = {}
     for options, arm in first.items():

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from pgassay import scratch
 from pgassay.count import Valgrind
+from pgassay.drive.directory import CountersOf
+from pgassay.drive.smart import SmartOfMounts
 from pgassay.errors import PgassayError, UsageError
 from pgassay.hardware_counter import HardwareCounter
 from pgassay.host import accounts
@@ -184,6 +186,9 @@ class Workbench:
             files=self.options.files,
             ahead=None if self.options.dry_run else self._drives.ahead,
         )
+
+    def counting(self) -> CountersOf:
+        return SmartOfMounts(self.runner).of
 
     def require(self, resolved: "ResolvedStudy") -> None:
         """Raise `UsageError` for what no server of this bench can have: here every PostgreSQL can be made."""
