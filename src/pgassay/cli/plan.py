@@ -9,7 +9,7 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
+from pgassay.lab.plan import SEQUENTIAL, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import TURNS
@@ -163,15 +163,15 @@ def lengths(plan: Plan) -> str:
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
-_WAYS: Mapping[str, str] = {
-    SEQUENTIAL_WAY: "one server after the other",
+_METHODS: Mapping[str, str] = {
+    SEQUENTIAL: "one server after the other",
     TURNS: "servers in turns",
 }
 
 
 def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
     """A line a way that this machine was calibrated in; none where only one way is known: then `noise` says it."""
-    if not any(each.way != SEQUENTIAL_WAY for each in forecasts):
+    if not any(each.method != SEQUENTIAL for each in forecasts):
         return []
     lines = []
     for each in forecasts:
@@ -181,7 +181,9 @@ def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
             high = "more" if each.high is None else f"{each.high * 100:.2g} %"
             low = "less" if each.low is None else f"{each.low * 100:.2g}"
             found = f"about ±{each.width * 100:.2g} % (between ±{low} and {high})"
-        lines.append(f"{_WAYS[each.way]}: {found} after {formatting.counted(each.blocks, 'block')}; {each.source}")
+        lines.append(
+            f"{_METHODS[each.method]}: {found} after {formatting.counted(each.blocks, 'block')}; {each.source}"
+        )
     return _titled("forecast", lines)
 
 

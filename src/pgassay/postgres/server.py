@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 FAST_S = 120.0
 """A fast shutdown writes a checkpoint, which takes its time on a slow drive."""
 IMMEDIATE_S = 10.0
-_WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
+_SHUTDOWNS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
 _TURN_S = 10.0
 """Until a process has done its turn's work; on a busy machine it waits for a processor first."""
@@ -99,7 +99,7 @@ class LocalServer:
             return
         self.thaw()
         self._session.close()
-        for number, patience_s in _WAYS[1:] if immediately else _WAYS:
+        for number, patience_s in _SHUTDOWNS[1:] if immediately else _SHUTDOWNS:
             self._running.send(number)
             if self._ended(patience_s):
                 break
