@@ -205,8 +205,8 @@ def listening(port: int) -> socket.socket:
     return made
 
 
-def serve(run: Path, port: int, tell: Callable[[str], None], parent: int | None = None) -> None:
-    """Serve the run in directory `run` until SIGINT or SIGTERM; `tell` gets the address of its live page, with the
+def serve(run: Path, port: int, notify: Callable[[str], None], parent: int | None = None) -> None:
+    """Serve the run in directory `run` until SIGINT or SIGTERM; `notify` gets the address of its live page, with the
     token, once it works.
 
     `parent` is a process after whose end nobody needs it but who watches. It runs at the lowest priority: what is
@@ -234,7 +234,7 @@ def serve(run: Path, port: int, tell: Callable[[str], None], parent: int | None 
         if parent is not None:
             threading.Thread(target=_outlive, args=(parent, server, watched), daemon=True).start()
         os.nice(_NICE)
-        tell(f"http://{ADDRESS}:{actual}/live?{TOKEN}={token}")
+        notify(f"http://{ADDRESS}:{actual}/live?{TOKEN}={token}")
         server.run(sockets=[bound])
 
 
