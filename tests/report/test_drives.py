@@ -159,12 +159,12 @@ def test_a_drive_that_counts_nothing_is_named_beside_one_that_does(silent: str, 
     mine = replace(trial(1, AGED, 1.2), counters=counters)
     (table,) = drives._tables([mine], ["one"], "")
     assert table.notes[-1] == (
-        f"{who} did not tell what it was sent: host writes, NAND writes and write amplification of both drives together"
-        " are not available"
+        f"{who} did not report what it was sent: host writes, NAND writes and write amplification of both drives"
+        " together are not available"
     )
     alone = replace(mine, counters={f"{telling}.host_bytes_written": 1e9})
     (table,) = drives._tables([alone], ["one"], "")
-    assert not any("did not tell" in note for note in table.notes), "one drive is no set"
+    assert not any("did not report" in note for note in table.notes), "one drive is no set"
 
 
 def test_what_ageing_settled_at_stands_beside_what_the_windows_saw() -> None:

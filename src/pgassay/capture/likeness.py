@@ -8,8 +8,8 @@ two shares 1 less their difference. Three are shown and not counted: a load that
 times are the machine's as much as the load's, and bytes of WAL go by the time since a checkpoint (full-page images).
 The score is never above the share of the source's time that is played at all: the rest would hide what is missing.
 A load that is played at the source's own pace has rates, too: calls a second count, bytes of WAL do not.
-What a source does not tell is not compared: of one that only its log tells of, rows, blocks and WAL are not known, and
-of a log without durations no time is.
+What a source does not report is not compared: of one known by its log alone, rows, blocks and WAL are not known, and of
+a log without durations no time is.
 """
 
 from collections import Counter
@@ -126,7 +126,7 @@ def _amount(name: str, source: float | None, here: float | None, unit: str, *, c
 
 def _a_call(source: Load, load: Load, counter: str) -> float | None:
     """The mean of a call of `load`, if its statements were called as often as the source's are; None where the source
-    does not tell what its own is."""
+    does not report what its own is."""
     if not (source.exec_ms if counter == "exec_ms" else source.logged is None or source.counters):
         return None
     calls = {each.query_id: each.calls for each in source.statements}

@@ -61,7 +61,7 @@ class LogFiles:
 
 
 _UNTIMED = 0.1
-"""A log in which a greater share of the calls has no duration does not tell where the time went."""
+"""A log in which a greater share of the calls has no duration does not say where the time went."""
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Pace:
 
 
 def require_pace(pace: str, load: Load | None) -> None:
-    """Raise `CaptureError` where the capture does not tell the pace that is asked for."""
+    """Raise `CaptureError` where the capture does not report the pace that is asked for."""
     if pace == FULL:
         return
     if load is None or not sum(each.calls for each in load.statements):

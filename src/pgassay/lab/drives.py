@@ -227,7 +227,7 @@ def remove_left(directory: Path) -> list[str]:
 
 
 DRIVES, CONTENTS = "drives", "drive_contents"
-"""The codes of the remarks: what drives do not tell, what else they hold."""
+"""The codes of the remarks: what drives do not report, what else they hold."""
 _OF_CONTENTS = ("physical_bytes", "compression_ratio")
 _OPTION = {DATA: DATA_OPTION, WAL: WAL_OPTION}
 """From a drive's source to the option that names it."""

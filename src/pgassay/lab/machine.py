@@ -137,7 +137,7 @@ def times_expected(
     """How many times as long as expected these trials took besides their load, and making snapshots (None: none were
     made), of which `preparing_s` has the seconds by key.
 
-    None where trials do not tell: those of loads that end when their work is done.
+    None where trials do not say: those of loads that end when their work is done.
     """
     by_name = {arm.arm.name: arm for arm in resolved.arms}
     whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]

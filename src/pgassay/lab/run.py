@@ -425,7 +425,7 @@ def options_of(facts: Mapping[str, Any], options: BenchOptions, command: Sequenc
     """Place and PostgreSQL as the run's own `facts` (host.json) say, unless `options` say where they are now; what was
     allowed as the run began, whatever they say: half a run that discards disturbed trials would be no experiment.
 
-    Records from before that was kept have the `command` that made them; what it does not tell, `options` decide.
+    Records from before that was kept have the `command` that made them; what it does not say, `options` decide.
     Whose a device is must be said again: after a reboot another one may have its name.
     """
     place = facts.get("place", {})

@@ -1,6 +1,6 @@
 """What drives count of themselves: emulated drives and SMART logs by one interface (`interfaces.drive_counters`).
 
-What the drives of a set wrote is added up, and is None where one of them does not tell: one drive must not pass for
+What the drives of a set wrote is added up, and is None where one of them does not report: one drive must not pass for
 both. Emulated drives count what their model programs: see docs/drives.md. A drive in its steady state has about the
 same write amplification in both halves of a window (SNIA's Performance Test Specification wants the rounds of a test
 within 20 % of their mean).
@@ -97,7 +97,7 @@ def stands_still(counters: Differences, source: str) -> bool:
 
 
 def _together(name: str, still: Callable[[Differences, str], bool], counters: Differences) -> float | None:
-    """Bytes of all drives together; None where one of them does not tell, or stands still.
+    """Bytes of all drives together; None where one of them does not report, or stands still.
 
     A drive that tells nothing is there, too: all that it counts is None.
     """
@@ -112,7 +112,7 @@ _programmed = partial(_together, _NAND, stands_still)
 
 
 def _drive_writes(counters: Differences) -> float | None:
-    """Of the drives that tell host writes and capacity; None where one of them stands still."""
+    """Of the drives that report host writes and capacity; None where one of them stands still."""
     still = any(host_stands_still(counters, source) for source in _SOURCES)
     return None if still else _ratio(_HOST, "capacity_bytes")(counters)
 
@@ -130,7 +130,7 @@ def _amplification(*sources: str) -> Callable[[Differences], float | None]:
 
 
 def _ratio(part: str, whole: str) -> Callable[[Differences], float | None]:
-    """Of the drives that tell both; one that tells a part alone would be a part of nothing."""
+    """Of the drives that report both; one that reports a part alone would be a part of nothing."""
 
     def value(counters: Differences) -> float | None:
         both = [(counters.get(f"{source}.{part}"), counters.get(f"{source}.{whole}")) for source in _SOURCES]

@@ -23,7 +23,7 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Part:
-    """One figure of both loads, in `unit`; None where a server does not tell it. `likeness` is from 0 to 1.
+    """One figure of both loads, in `unit`; None where a server does not report it. `likeness` is from 0 to 1.
 
     One that `caps` does not count in the mean, which is never above it.
     """

@@ -285,7 +285,7 @@ def proven(trials: Sequence[TrialRecord]) -> int:
 
 
 def written_between(trials: Sequence[TrialRecord]) -> float | None:
-    """Bytes that a real drive was sent from the first trial to the last; None where it does not tell."""
+    """Bytes that a real drive was sent from the first trial to the last; None where it does not report."""
     for source in STATE_SOURCES:
         values = [
             float(value)
@@ -298,6 +298,6 @@ def written_between(trials: Sequence[TrialRecord]) -> float | None:
 
 
 def _state_before(trial: TrialRecord, source: str) -> str | None:
-    """None where the trial does not count or the drive did not tell."""
+    """None where the trial does not count or the drive did not report."""
     state = trial.regime.get(f"{source}.{STATE_BEFORE}")
     return state if trial.status is Status.VALID and isinstance(state, str) and state else None

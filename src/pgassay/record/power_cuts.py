@@ -53,7 +53,7 @@ class CutRecord:
     lost_commits: Moment = 0
     loss_ms: Amount = 0.0
     redo_bytes: Amount | None = None
-    """WAL that recovery replayed; None where the server's log does not tell."""
+    """WAL that recovery replayed; None where the server's log does not report."""
     steps_ms: dict[str, Amount] | None = None
     """How long each step took."""
     own_settings: bool = True

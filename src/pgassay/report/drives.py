@@ -300,7 +300,7 @@ def _notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
         yield f"{missing}: its counters stood still and are not used"
     for drive in dict.fromkeys(drive for trial in trials for drive in _silent(trial)):
         yield (
-            f"{drive} did not tell what it was sent: host writes, NAND writes and write amplification of both drives"
+            f"{drive} did not report what it was sent: host writes, NAND writes and write amplification of both drives"
             " together are not available"
         )
     if late := late_logs(trials):
@@ -398,7 +398,7 @@ def _start(trial: TrialRecord) -> tuple[str, ...]:
 
 
 def _proof(trials: Sequence[TrialRecord]) -> str:
-    """Whether each trial found its drives as the others did; empty where the drives do not tell."""
+    """Whether each trial found its drives as the others did; empty where the drives do not report."""
     proven = check.proven(trials)
     if proven:
         changed = len(list(check.state_changes(trials)))

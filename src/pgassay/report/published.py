@@ -248,7 +248,7 @@ def fitted(findings: "Findings", name: str, treatment: Mapping[str, str]) -> Est
     if not describes(kink):
         return f"two lines fit that curve badly, points lie {per_cent(kink.misfit)} off them"
     if of_kink and cores is None:
-        return "the record does not tell the physical cores"
+        return "the record does not report the physical cores"
     if not of_kink and (threads or 0.0) <= 1.0:
         return "this machine shows one hardware thread a core"
     if not kink.located:
