@@ -166,19 +166,16 @@ class Plan:
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
-    design, rounds = study.design, rounds_of(window_s(loads), study.design.slice_s)
-    nearest = nearest_calibrations(resolved, mount)
-    methods, calibrated_s = known_methods(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
+    design, nearest = study.design, nearest_calibrations(resolved, mount)
+    rounds = rounds_of(window_s(loads), design.slice_s)
+    known, calibrated_s = known_methods(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
     timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else calibrated_s
     own, pairing = SEQUENTIAL, prepared.pairing or "one server after the other"
     if design.pairing == ALTERNATE:
         servers = max(map(len, cells(study.arms)))
-        own, pairing = (
-            TURNS,
-            f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each",
-        )
-    noise = next((each for each in methods if each.method == own), None)
+        own, pairing = TURNS, f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
+    noise = next((each for each in known if each.method == own), None)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
@@ -225,9 +222,7 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(
-            forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in methods
-        ),
+        forecasts=tuple(forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in known),
         defaults=describe_defaults(study),
         scale_model=study.model,
         reboots_min=design.blocks_min - 1 if design.reboots else 0,  # one after each block but the last

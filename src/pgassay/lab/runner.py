@@ -122,19 +122,17 @@ class RunLoop:
         in_turns = isinstance(decision, RunBlock)
         arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
         block, attempt = decision.block, decision.attempt
+        work = self._work(block, arms, in_turns=in_turns)
+        seed = trial_seed(self.run.header.seed, block, attempt)
+        environment, watcher = self.resolved.environment, self.watcher
+        self.trials += keep_trials(self.run, environment, watcher, arms, block, attempt, seed, work, as_block=in_turns)
+
+    def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
+        """What makes the records of these arms' trials; their snapshots are made outside the trials' own time. Blocks
+        over hosts have one of their own."""
         here = self.resolved.in_block(block)
-        prepared = [self._prepare(here.of(arm)) for arm in arms]  # outside the trials' own time
-        self.trials += keep_trials(
-            self.run,
-            self.resolved.environment,
-            self.watcher,
-            arms,
-            block,
-            attempt,
-            trial_seed(self.run.header.seed, block, attempt),
-            lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns),
-            as_block=in_turns,
-        )
+        prepared = [self._prepare(here.of(arm)) for arm in arms]
+        return lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns)
 
     def _prepare(self, resolved: ResolvedArm) -> Attempt:
         arm, environment = resolved.arm, self.resolved.environment
