@@ -78,8 +78,8 @@ class Pages:
 
 
 @contextmanager
-def telling(run: Path) -> Iterator[None]:
-    """A run that is written: a trial under way that tells of each second."""
+def sampled(run: Path) -> Iterator[None]:
+    """A run that is written: a trial under way that is sampled each second."""
     over = threading.Event()
     with RunDirectory.open(run) as directory:
         directory.resumed()
@@ -87,7 +87,7 @@ def telling(run: Path) -> Iterator[None]:
         directory.begin_trial(number, {"block": 9, "attempt": 1, "arm": "table.fillfactor=75"})
         (staging,) = (run / "trials").glob(".staging-*")
 
-        def notify() -> None:
+        def sample() -> None:
             second = 0
             while not over.wait(1):
                 second += 1
@@ -99,13 +99,13 @@ def telling(run: Path) -> Iterator[None]:
                 ):
                     live_sample.append(staging, LiveSample(now, time.time_ns(), source, values))
 
-        teller = threading.Thread(target=notify)
-        teller.start()
+        sampler = threading.Thread(target=sample)
+        sampler.start()
         try:
             yield
         finally:
             over.set()
-            teller.join()
+            sampler.join()
 
 
 @contextmanager
@@ -263,7 +263,7 @@ def main(words: Sequence[str] | None = None) -> None:
         endpoint = bench.server.endpoint
         bench.runner.run([program, "-i", "-q", "-s", str(given.scale)], environment=endpoint.environment())
         run = make_run(bench.directory / "run", finished=False).path
-        with telling(run), shown(bench, run) as pages:
+        with sampled(run), shown(bench, run) as pages:
             time.sleep(2)
             with (reading if given.viewer == "events" else looking)(pages.address) as viewers:
                 measure(bench, pages, viewers, given)

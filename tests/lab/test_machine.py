@@ -27,7 +27,7 @@ from pgassay.lab.machine import (
     setting_of,
     user_file,
 )
-from pgassay.lab.plan import SEQUENTIAL, MethodForecast, forecast_of, known_methods, risk_forecast
+from pgassay.lab.plan import ONE_AFTER_THE_OTHER, MethodForecast, forecast_of, known_methods, risk_forecast
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, TurnsRecord
@@ -134,14 +134,14 @@ def test_turns_of_another_machine_or_of_a_damaged_file_are_not_known(environment
     assert known_turns("tps", nearest(study, environment)) is None
 
 
-def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment: Environment) -> None:
+def test_a_plan_forecasts_every_method_that_was_calibrated_and_is_valid(environment: Environment) -> None:
     study = study_of()
     resolved = resolve(study, environment)
     rounds = rounds_of(8.0, Design.slice_s)
     assert known_methods(resolved, nearest(study, environment), rounds) == ()
     calibrated(study, environment)
     (alone,) = known_methods(resolved, nearest(study, environment), rounds)
-    assert (alone.method, alone.noise) == (SEQUENTIAL, 0.03)
+    assert (alone.method, alone.noise) == (ONE_AFTER_THE_OTHER, 0.03)
     in_turns(study, environment, USUAL)
     _, usual = known_methods(resolved, nearest(study, environment), rounds)
     assert usual.method == TURNS
@@ -154,11 +154,13 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment
     assert forecast_of(usual, 4, comparisons=2).width is None, "too few for an interval"
     assert forecast_of(replace(usual, high=None), 5, comparisons=2).high is None
     refused = resolve(study_of(load={"checkpoint": "cycle"}), environment)
-    assert [each.method for each in known_methods(refused, nearest(refused.study, environment), rounds)] == [SEQUENTIAL]
+    assert [each.method for each in known_methods(refused, nearest(refused.study, environment), rounds)] == [
+        ONE_AFTER_THE_OTHER
+    ]
 
 
-def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
-    alone = MethodForecast(SEQUENTIAL, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
+def test_a_plan_says_its_forecasts_a_line_for_each_method() -> None:
+    alone = MethodForecast(ONE_AFTER_THE_OTHER, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
     assert forecast_lines([alone]) == [], "the noise's own line says it"
     lines = forecast_lines([alone, MethodForecast(TURNS, 5, 0.0213, 0.011, 0.0512, "calibrated 2026-01-02, this load")])
     assert lines[0].startswith(

@@ -11,7 +11,7 @@ from pgassay.drive.options import DriveOptions
 from pgassay.drive.smart import SmartOfMounts
 from pgassay.interfaces.drive_counters import Counted
 from pgassay.interfaces.places import Mount
-from pgassay.lab.drives import not_told, real_drives
+from pgassay.lab.drives import not_reported, real_drives
 from tests.fakes.runner import FakeRunner
 
 WANTED = ("tps", "physical_bytes", "write_amplification", "wal_write_amplification")
@@ -19,7 +19,7 @@ WANTED = ("tps", "physical_bytes", "write_amplification", "wal_write_amplificati
 
 def untold(options: DriveOptions, device: str, directory: Path, smart: CountersOf, wanted: Sequence[str]) -> str:
     mount = Mount(directory, directory, "ext4", device, "rw", 1, 1, False)
-    return not_told(real_drives(options, mount, directory, smart), wanted)
+    return not_reported(real_drives(options, mount, directory, smart), wanted)
 
 
 def smartctl(arguments: Sequence[str], given: str) -> tuple[int, str, str]:

@@ -32,7 +32,7 @@ class Column:
     common_shares: tuple[float, ...] = ()
     histogram: tuple[str, ...] = ()
     keyed: bool | None = None
-    """Is it part of any key that two rows may not share? None in captures that do not report."""
+    """Is it part of any key that two rows may not share? None in captures without it."""
 
     def distinct(self, rows: float) -> float:
         """How many distinct values are in so many rows; 0 where that is not known."""
@@ -189,7 +189,7 @@ class Source:
     search_paths: tuple[tuple[str, ...], ...] = ()
     """Of the roles that the load is of: schemas with tables in the order of each search_path, the busiest role's first.
 
-    Empty in captures that do not report.
+    Empty in captures without them.
     """
 
 

@@ -145,7 +145,7 @@ _NUMBERS = ("smallint", "integer", "bigint", "numeric", "real", "double precisio
 _ALIKE = log(2.0)
 """Candidates whose share differs by less than this factor from the best are drawn alike."""
 _PREFIX = 3
-"""Letters of a pattern where the rows do not say: what a search while typing begins with."""
+"""Letters of a pattern where the rows show none: what a search while typing begins with."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _FEWEST = 2
 
@@ -214,7 +214,7 @@ def aimed(shares: Mapping[str, float], share: float | None, count: int, random: 
 
 
 def arrays(column: Column, share: float | None, rows: float | None, count: int, most: int, random: Random) -> list[str]:
-    """Arrays of as many values as the rows that came back are of, the fewest where these do not say."""
+    """Arrays of as many values as the rows that came back are of, the fewest where there are none."""
     length = _FEWEST
     if share is not None and rows and column.n_distinct:
         length = max(1, min(most, round(share * column.distinct(rows))))
@@ -357,9 +357,9 @@ def members(
 TUPLES = 64
 """How many tuples of values a script has where they are text."""
 LIST_MAX = 100
-"""The most values of a list whose length the server does not say."""
+"""The most values of a list whose length the server does not report."""
 RANGE_SHARE = 0.05
-"""The share of a table that a range is taken to cover where the rows that were returned do not say: an aggregate's."""
+"""The share of a table that a range is taken to cover where the rows returned do not show it: an aggregate's."""
 _VARIABLE = re.compile(r"(?<!:):(?=\w)")
 _FRESH_TEXT = ("text", "character varying", "character")
 

@@ -244,20 +244,16 @@ def _one(found: "Simulation") -> Iterator[str]:
 def _states(found: "Simulation") -> Iterator[str]:
     """In what state the drive was, and what a reader must know before he believes the numbers."""
     run = found.run
-    ageing, measuring = (
-        sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
-        for phase in ("ageing", "measured")
-    )
     if found.stopped:
         yield f"stopped: {found.stopped}"
     elif found.settled:
-        yield f"aged until write amplification settled: {ageing:.3g} drive writes"
+        yield f"aged until write amplification settled: {_written(found, 'ageing'):.3g} drive writes"
     elif found.settled is not None:
-        yield f"NOT settled after {ageing:.3g} drive writes of ageing: write amplification may drift"
+        yield f"NOT settled after {_written(found, 'ageing'):.3g} drive writes of ageing: write amplification may drift"
         yield f"hint: age for longer with --set run.limit={2 * run.limit:g}, or take a larger drive, which is steadier"
     if found.accuracy_reached is False and not found.stopped:
-        after = f"after {measuring:.3g} drive writes of measuring"
-        yield f"write amplification is NOT known to ± {100 * run.accuracy:.3g} % {after}"
+        measured = f"{_written(found, 'measured'):.3g} drive writes"
+        yield f"write amplification is NOT known to ± {100 * run.accuracy:.3g} % after {measured} of measuring"
     if _compresses_nothing(found):
         yield from _NOTHING_COMPRESSED
 
@@ -265,6 +261,10 @@ def _states(found: "Simulation") -> Iterator[str]:
 def _compresses_nothing(found: "Simulation") -> bool:
     host = found.measured["host_bytes_written"]
     return found.drive.get("kind") == "compressing" and 0 < host <= found.measured["compressed_bytes_written"]
+
+
+def _written(found: "Simulation", phase: str) -> float:
+    return sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
 
 
 def _amplification(value: float | None) -> str:

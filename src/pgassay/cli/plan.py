@@ -9,7 +9,7 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.plan import SEQUENTIAL, Elsewhere, MethodForecast, Plan, RiskForecast
+from pgassay.lab.plan import ONE_AFTER_THE_OTHER, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import TURNS
@@ -164,14 +164,14 @@ def lengths(plan: Plan) -> str:
 
 
 _METHODS: Mapping[str, str] = {
-    SEQUENTIAL: "one server after the other",
+    ONE_AFTER_THE_OTHER: "one server after the other",
     TURNS: "servers in turns",
 }
 
 
 def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
-    """A line a way that this machine was calibrated in; none where only one way is known: then `noise` says it."""
-    if not any(each.method != SEQUENTIAL for each in forecasts):
+    """A line for each method that was calibrated on this machine; none for one alone, since `noise` says it."""
+    if not any(each.method != ONE_AFTER_THE_OTHER for each in forecasts):
         return []
     lines = []
     for each in forecasts:

@@ -86,6 +86,7 @@ OUTCOMES_MAX = 3
 """An arm whose trials fail this often in a row because of its settings is dropped."""
 
 _FAILING = f"{OUTCOMES_MAX} trials in a row failed because of its settings"
+_ALL_SETTLED = "every verdict is settled"
 _NOTHING_LEFT = "no treatment is left beside the baseline"
 
 INVALID_BLOCKS_MAX = 3
@@ -301,7 +302,7 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
             done = f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
             return Stop(done)
         settled = decided or any(each.startswith(SETTLED) for each in reasons)
-        return Stop("every verdict is settled" if settled else _NOTHING_LEFT)
+        return Stop(_ALL_SETTLED if settled else _NOTHING_LEFT)
     needed = {name for arm in open_arms for name in _against(arm, verdicts)}
     for arm in arms:
         if arm.name in decided and arm.name not in needed:

@@ -246,13 +246,16 @@ def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
-def _pair(names: tuple[str, str], unit_bytes: int | None, log: Mapping[str, Any], plugin: str) -> Media | None:
+def _pair(
+    names: tuple[str, str], log: Mapping[str, Any], plugin: str, *, unit_bytes: int | None = None
+) -> Media | None:
+    """What the media and the host wrote by these names; None without the first."""
     nand, host = (number(log.get(name)) for name in names)
     return None if nand is None else Media(nand, host, unit_bytes)
 
 
-_wd_flat = partial(_pair, ("nand_bytes_written raw", "host_bytes_written raw"), None)
-_fdp = partial(_pair, ("mbmw", "hbmw"), 1)
+_wd_flat = partial(_pair, ("nand_bytes_written raw", "host_bytes_written raw"))
+_fdp = partial(_pair, ("mbmw", "hbmw"), unit_bytes=1)
 
 
 Form = Callable[[Mapping[str, Any], str], Media | None]

@@ -11,7 +11,7 @@ heading tells runs apart as a file's name does, but for the number of a repetiti
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html.parser import HTMLParser
 from pathlib import Path
@@ -140,7 +140,7 @@ class _Parser(HTMLParser):
             self._data.append(data)
 
 
-@dataclass
+@dataclass(eq=False)
 class Registry:
     """Every reader in the order in which they are asked: ours, those of other packages, and that of tables.
 
@@ -148,7 +148,7 @@ class Registry:
     them cannot be used; their files are left out as unrecognised.
     """
 
-    broken: tuple[PluginError, ...] = ()
+    broken: tuple[PluginError, ...] = field(default=(), init=False)
 
     def readers(self) -> Iterator[Reader]:
         yield from READERS

@@ -49,7 +49,8 @@ class Server(Protocol):
     def freeze(self, *kinds: str) -> None:
         """All of its processes stand still, whatever they do, until `thaw`; it must not be asked anything meanwhile.
 
-        With `kinds` (pg_stat_activity.backend_type) only those do, and it answers.
+        With `kinds` (pg_stat_activity.backend_type) only those do, each from when it waits for its next turn (one that
+        never waits goes on), and it answers.
         """
 
     def thaw(self) -> None:

@@ -39,8 +39,9 @@ MODELLED_MISSES = {
 }
 BY_A_CLOCK = ("walwriter", "background writer")
 USE_UP_WAL_BUFFERS = ("SELECT pg_switch_wal()", "CHECKPOINT", "SELECT pg_switch_wal()")
-"""Before it was stopped the WAL writer initialised buffers ahead, more or fewer, which backends then need not. The end
-of a segment uses them up, that of the next those which reach beyond the first."""
+"""Before it was stopped, the WAL writer had initialised some WAL buffers ahead, which backends need not do again; how
+many differs. The end of a segment uses them up, and the end of the next one those that reach into it. The CHECKPOINT
+writes into that one: PostgreSQL does not switch an empty segment."""
 PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
 _POLL_S = 0.05

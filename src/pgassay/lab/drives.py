@@ -103,7 +103,7 @@ def real_drives(options: DriveOptions, mount: Mount, directory: Path, smart: Cou
     return tuple(found)
 
 
-def not_told(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
+def not_reported(drives: Sequence[RealDrive], wanted: Sequence[str]) -> str:
     """Which of the `wanted` responses these drives of a treatment do not report, as words for users; empty where they
     report all.
 
@@ -247,7 +247,7 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
         mount = arm.drive.mount()
         drives = real_drives(options, mount, bench.data_directory, smart)
         said = {
-            DRIVES: [not_told(drives, wanted)],
+            DRIVES: [not_reported(drives, wanted)],
             CONTENTS: contents(drives, wanted, lambda drive: elsewhere is None or drive.counters is keeper),
         }
         for code, texts in said.items():

@@ -137,7 +137,7 @@ def times_expected(
     """How many times as long as expected these trials took besides their load, and making snapshots (None: none were
     made), of which `preparing_s` has the seconds by key.
 
-    None where trials do not say: those of loads that end when their work is done.
+    None for loads that end when their work is done: how long is not known before.
     """
     by_name = {arm.arm.name: arm for arm in resolved.arms}
     whole = [each for each in trials if each.status is not Status.OUTCOME and each.arm in by_name]
@@ -307,4 +307,5 @@ def known_disk(mount: Mount) -> dict[str, Any]:
 
 
 def user_file(name: str = calibrations.FILE) -> Path:
+    """A file of ours in the user's own directory."""
     return calibrations.user_file(os.environ, Path.home()).with_name(name)

@@ -32,14 +32,14 @@ from pgassay.record.calibrations import TURNS
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
 
-SEQUENTIAL = "one-after-the-other"
-"""Besides the ways of `record.calibrations`."""
+ONE_AFTER_THE_OTHER = "one-after-the-other"
+"""A method of pairing; `record.calibrations` has the other."""
 
 
 @dataclass(frozen=True)
 class MethodNoise:
-    """The noise that a way of running a block's servers leaves, by a calibration of this machine: one arm's, a share,
-    with its interval; `high` is None where that has no end."""
+    """The noise that a method of running a block's servers leaves, by a calibration of this machine: one arm's, a
+    share, with its interval; `high` is None where that has no end."""
 
     method: str
     noise: float
@@ -50,7 +50,7 @@ class MethodNoise:
 
 @dataclass(frozen=True)
 class MethodForecast:
-    """What a way of running a block's servers would resolve after so many blocks, by a calibration of this machine.
+    """What a method of running a block's servers would resolve after so many blocks, by a calibration of this machine.
 
     `width` is ± a share around an effect, None where blocks are too few for an interval. `low` and `high` are the same
     with the ends of the noise's own interval, as far as the calibration knows it.
@@ -171,11 +171,11 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     known, calibrated_s = known_methods(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
     timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else calibrated_s
-    own, pairing = SEQUENTIAL, prepared.pairing or "one server after the other"
+    method, pairing = ONE_AFTER_THE_OTHER, prepared.pairing or "one server after the other"
     if design.pairing == ALTERNATE:
         servers = max(map(len, cells(study.arms)))
-        own, pairing = TURNS, f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
-    noise = next((each for each in known if each.method == own), None)
+        method, pairing = TURNS, f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
+    noise = next((each for each in known if each.method == method), None)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
@@ -258,7 +258,7 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
 def known_methods(
     resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns: str = ""
 ) -> tuple[MethodNoise, ...]:
-    """Each way of running a block's servers that was calibrated and may answer this study, in turns by these `rounds`.
+    """Each method of running a block's servers that was calibrated and may answer this study, in turns by `rounds`.
 
     `no_turns` says why turns are not possible where that is known: asking once more may start programs.
     """
@@ -266,7 +266,7 @@ def known_methods(
     alone = known_noise(study.primary, nearest)
     if alone is not None:
         noise = alone.found
-        found.append(MethodNoise(SEQUENTIAL, noise.noise, noise.noise_low, noise.noise_high, alone.source))
+        found.append(MethodNoise(ONE_AFTER_THE_OTHER, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
     if (known := known_turns(study.primary, nearest)) is not None:

@@ -112,7 +112,8 @@ def check(resolved: ResolvedStudy) -> Checked:
             try:
                 arm.installation.check_settings(arm.settings)
             except NotSettableError as error:
-                namesakes = [  # factors that are no settings of the server, as load.scale for scale
+                # Factors that are no settings of the server, as load.scale for scale.
+                namesakes = [
                     each
                     for each in resolved.environment.catalogue.names()
                     if each.endswith(f".{error.name}") and not each.startswith("server.") and "*" not in each

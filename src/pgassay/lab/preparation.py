@@ -94,9 +94,9 @@ def notify_nobody(prepared: PreparedSnapshot) -> None:
 def prepare_snapshot(arm: ResolvedArm, notify: Notify = notify_nobody) -> PreparedSnapshot:
     """Make the arm's golden snapshot if it is not there yet; raises `BenchError` where that fails.
 
-    `notify` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot
+    `notify` is called before a new snapshot is put in its place: a run killed between the two makes the snapshot
     again and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged
-    it hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again anyway.
+    it is called afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again.
     """
     key, drive, environment = arm.snapshot_key, arm.drive, arm.environment
     if drive.has_snapshot(key):

@@ -170,6 +170,7 @@ class Workbench:
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
+            # Of all CPUs that we may use, and of the device under this directory.
             metronome=lambda directory: LocalMetronome(
                 sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory
             ),

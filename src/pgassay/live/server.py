@@ -271,7 +271,7 @@ class _Connection(H11Protocol):
             self.transport.abort()
 
 
-@dataclass
+@dataclass(eq=False)
 class _Watched:
     """When somebody watched last: so long ago that nobody is waited for, where nobody has."""
 

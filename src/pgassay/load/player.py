@@ -361,7 +361,7 @@ def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
 
 
 class LocalMetronome:
-    """See `interfaces.slices.Metronome`. Use it from the main thread: the program ends with it."""
+    """See `interfaces.slices.Metronome`. Use it from the main thread, with which the program ends; close it."""
 
     def __init__(self, cores: Sequence[int], runner: Runner, clock: Clock, flush_directory: Path | None = None) -> None:
         """Measure these CPUs, and the device of a directory that we may write to; raises `LoadError`."""

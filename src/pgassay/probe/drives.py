@@ -99,7 +99,7 @@ def stands_still(counters: Differences, source: str) -> bool:
 def _together(name: str, still: Callable[[Differences, str], bool], counters: Differences) -> float | None:
     """Bytes of all drives together; None where one of them does not report, or stands still.
 
-    A drive that tells nothing is there, too: all that it counts is None.
+    A drive that reports nothing is there, too: all that it counts is None.
     """
     present = [source for source in _SOURCES if counters.get(f"{source}.{_HOST}", _ABSENT) is not _ABSENT]
     if not present or any(still(counters, source) for source in present):

@@ -47,7 +47,7 @@ class Sampler:
             return readings
 
     def start(self, notify: Callable[[Reading], None] | None = None) -> None:
-        """Begin the series; harmless when it has begun. `notify` gets every reading at once, in another thread."""
+        """Begin the series; harmless when it has begun. `notify` gets each of its readings, in another thread."""
         if self._interval_s is None or self._thread is not None:
             return
         self._ended.clear()

@@ -260,7 +260,7 @@ class Io(ViewProbe):
     name = "io"
     summary = "reads, writes, extends and fsyncs by object and context (PostgreSQL 16 on)"
     costs = (
-        # Out of shared_buffers. A page dirtied again before it is written out counts once.
+        # Out of shared_buffers, by pg_stat_io from 16 on. A page dirtied again before it is written out counts once.
         per_transaction(
             "pages_written",
             "pages of tables and indexes written out",

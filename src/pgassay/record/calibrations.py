@@ -125,7 +125,7 @@ class Calibration:
     capacities: Mapping[str, float] = field(default_factory=dict)
     """What the drive can do in a second, by resource (see `analysis.capacities`)."""
     turns: Mapping[str, TurnsRecord] = field(default_factory=dict)
-    """What servers in turns came to, by way (`TURNS`); empty in calibrations of versions before 0.2."""
+    """What servers in turns came to, by method (`TURNS`); empty in calibrations of versions before 0.2."""
     impossible_latency_share: float | None = None
     """The share of latencies that no answer can have, by the client's own clock, in the worst trial; None where single
     latencies were not counted."""

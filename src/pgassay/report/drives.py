@@ -108,7 +108,7 @@ def _timing_notes(trials: Sequence[TrialRecord]) -> Iterator[str]:
     yield f"{LABEL} ({', '.join(profiles)}): latencies and speeds are those of a modelled device, not of a real drive"
     for slower in sorted({dilation(trial.levels) for trial in trials} - {1}):
         yield (
-            f"{slowed(slower)}: a second of these drives is {slower} of this machine's. Rates and times are told by the"
+            f"{slowed(slower)}: a second of these drives is {slower} of this machine's. Rates and times are by the"
             f" drives' clock, to which the processor is {slower} times as fast as it is; lengths of trials, axes of"
             " seconds and the server's own timers go by the machine's"
         )

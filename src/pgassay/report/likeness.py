@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 UNLIKE = "on a load unlike yours"
 SHOWN = 5
-"""Statements that are told, the one that differs most first."""
-_TOLD = 0.01
-"""A statement whose share of the time differs by less is not told."""
+"""Statements that are listed, the one that differs most first."""
+_LISTED = 0.01
+"""A statement whose share of the time differs by less is not listed."""
 _TEXT_MAX = 100
 _JUDGED = (Kind.BETTER, Kind.WORSE, Kind.DIFFERENT, Kind.EQUIVALENT)
 
@@ -70,7 +70,7 @@ def _describe(findings: "Findings") -> Iterator[Part]:
         figures = [_figure(value, part.unit) for value in (part.source, part.here)]
         rows.append((name, *figures, formatting.share(part.likeness, 0)))
     yield Table(("part", "source", "here", "alike"), rows, "The source's load and this one", whole=True)
-    far = [each for each in found.statements if each.distance >= _TOLD][:SHOWN]
+    far = [each for each in found.statements if each.distance >= _LISTED][:SHOWN]
     if far:
         cells = []
         for each in far:

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from pgassay.report.findings import Findings
 
 SHOWN = 5
-"""Statements that are told, the worst first; all others are folded."""
+"""Statements that are listed, the worst first; all others are folded."""
 _SCRIPT = "load.script"
-_TOLD, _SHORT, _LONG = 40, 60, 100
+_NAMED, _SHORT, _LONG = 40, 60, 100
 _RESPONSE = Response("statement_latency_ms", "mean latency of a statement", "ms", Better.LOWER)
 
 
@@ -147,7 +147,7 @@ def slower(found: Statements) -> str:
     for each in sure[:SHOWN]:
         times, low, high = (f"×{rounded(value)}" for value in (each.effect.estimate, each.effect.low, each.effect.high))
         place = "" if alone else f" with {each.effect.place.name}"
-        worst.append(f"{_short(each.text, _TOLD)} {times} ({low} to {high}){place}")
+        worst.append(f"{_short(each.text, _NAMED)} {times} ({low} to {high}){place}")
     most = ", most of all" if len(sure) > SHOWN else ""
     slow = f"{many} of {found.count} statements {'is' if many == 1 else 'are'} slower{most}"
     return f"{slow} (intervals for all together): {'; '.join(worst)}"

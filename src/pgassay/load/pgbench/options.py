@@ -173,14 +173,15 @@ def _may_make_names(word: "re.Match[str] | None", before: "re.Match[str] | None"
 
 def _with_parameters(line: int, sql: str) -> Statement | None:
     names: dict[str, str] = {}
+
+    def parameter(found: "re.Match[str]") -> str:
+        return names.setdefault(found[0], f"${len(names) + 1}") if found[0].startswith(":") else found[0]
+
     for each in _TOKEN.finditer(sql):
         glued = sql[: each.start()][-1:]
         if each[0].startswith(":") and (_is_sliced(sql, each) or glued.isalnum() or glued in ("_", '"')):
             return None
-    bound = _TOKEN.sub(
-        lambda found: names.setdefault(found[0], f"${len(names) + 1}") if found[0].startswith(":") else found[0], sql
-    )
-    return Statement(line, bound.strip(), len(names))
+    return Statement(line, _TOKEN.sub(parameter, sql).strip(), len(names))
 
 
 _OF_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")

@@ -128,7 +128,7 @@ class Sql(Protocol):
 class Facts:
     version: Version
     system: str
-    """Its system identifier; empty where it does not report."""
+    """Its system identifier; empty where the server does not report it."""
     standby: bool
     role: str
     superuser: bool
