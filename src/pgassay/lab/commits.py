@@ -772,16 +772,14 @@ class Branch:
 
     def due(self, history: History, since: str | None, tell: Callable[[str], None]) -> Sequence[Commit]:
         """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
-        newest = self.commit(self.name)
         if history.last is not None:
             with suppress(UsageError):  # gone with a branch that was rewritten
                 found = after(self.runner, self.repository, history.last, self.name)
                 if found is not None:
                     return found
             tell(f'"{self.name}" no longer has {history.last}, the last measured commit: going on with the newest one')
-            return (newest,)
-        if since is None:
-            return (newest,)
+        if history.last is not None or since is None:
+            return (self.commit(self.name),)
         found = after(self.runner, self.repository, since, self.name)
         if found is None:
             raise UsageError(
