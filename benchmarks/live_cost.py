@@ -87,7 +87,7 @@ def telling(run: Path) -> Iterator[None]:
         directory.begin_trial(number, {"block": 9, "attempt": 1, "arm": "table.fillfactor=75"})
         (staging,) = (run / "trials").glob(".staging-*")
 
-        def tell() -> None:
+        def notify() -> None:
             second = 0
             while not over.wait(1):
                 second += 1
@@ -99,7 +99,7 @@ def telling(run: Path) -> Iterator[None]:
                 ):
                     live_sample.append(staging, LiveSample(now, time.time_ns(), source, values))
 
-        teller = threading.Thread(target=tell)
+        teller = threading.Thread(target=notify)
         teller.start()
         try:
             yield

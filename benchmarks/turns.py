@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -307,7 +307,7 @@ def play(
     with ExitStack() as held:
         played = made.played(load, way, how["clients"], seed=block)
         servers, players = begin(made, load, way, planted, played, held, source, at_home=block % 2 == 1)
-        metronome = held.enter_context(LocalMetronome(made.cores, made.runner, made.clock, made.directory))
+        metronome = held.enter_context(closing(LocalMetronome(made.cores, made.runner, made.clock, made.directory)))
         held.enter_context(competing(competitor, steady=True))
         order = source.sample(ARMS, 2)
         for number in range(1, rounds + 1):

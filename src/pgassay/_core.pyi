@@ -90,8 +90,6 @@ class PgbenchSeries:
     @overload
     def __getitem__(self, name: _ValueName, /) -> memoryview[float]: ...
     def columns(self) -> dict[str, memoryview[int] | memoryview[float]]: ...
-    def script_transactions(self) -> dict[int, memoryview[int]]:
-        """Successful transactions an interval of every script that occurs, by its number."""
 
 @final
 class PgbenchTotals:
@@ -144,10 +142,6 @@ class PgbenchLog:
     def last_us(self) -> int | None: ...
     @property
     def lines(self) -> int: ...
-    @property
-    def torn_paths(self) -> list[str]:
-        """Files whose last line has no newline (pgbench was killed, or still writes); that line is not counted."""
-
     @property
     def series(self) -> PgbenchSeries: ...
     @property

@@ -10,6 +10,7 @@ fills and copies from 2 kB on by such, where the processor says that it is quick
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -43,29 +44,29 @@ _NO_NAME = re.compile(r"(@@[\w.]+)?('\d+)?$")
 """The version of a symbol, the depth of a recursion."""
 
 
+@dataclass(frozen=True)
 class Valgrind:
     """Counts are in a folder of the servers' account below `place`, a directory of ours."""
 
-    def __init__(self, runner: Runner, place: Path, account: Owner | None, *, misses: bool = False) -> None:
-        self._runner = runner
-        self._place = place
-        self._account = account
-        self._model = _MODEL if misses else ()
+    runner: Runner
+    place: Path
+    account: Owner | None
+    misses: bool = field(default=False, kw_only=True)
 
     @cached_property
     def name(self) -> str:
         self.require()
-        return self._runner.run([PROGRAM, "--version"]).stdout.strip()
+        return self.runner.run([PROGRAM, "--version"]).stdout.strip()
 
     def require(self) -> None:
         if children.which(PROGRAM) is None:
             raise UsageError("counting needs Valgrind, which is not installed", REMEDY)
 
     def begin(self) -> tuple[str, ...]:
-        with Directory.open(self._place) as place:
+        with Directory.open(self.place) as place:
             if place.status(_FOLDER) is not None:
                 place.remove_tree(_FOLDER)
-            place.mkdir(_FOLDER, 0o700, self._account)
+            place.mkdir(_FOLDER, 0o700, self.account)
         return (
             str(children.which("env")),
             _WITHOUT_REPETITION,
@@ -75,9 +76,9 @@ class Valgrind:
             "--vgdb=no",
             "--tool=callgrind",
             "--collect-systime=yes",
-            *self._model,
+            *(_MODEL if self.misses else ()),
             *(f"--zero-before={main}" for main in _MAINS),
-            f"--callgrind-out-file={self._place / _FOLDER}/%p",
+            f"--callgrind-out-file={self.place / _FOLDER}/%p",
         )
 
     @contextmanager
@@ -87,11 +88,11 @@ class Valgrind:
 
     def _ended(self) -> frozenset[int]:
         """The processes, by id, whose counts are there."""
-        with Directory.open(self._place / _FOLDER) as folder:
+        with Directory.open(self.place / _FOLDER) as folder:
             return frozenset(int(name) for name in folder.names() if name.isdecimal())
 
     def _executed(self, pids: Collection[int]) -> tuple[Executed, ...]:
-        with Directory.open(self._place / _FOLDER) as folder:
+        with Directory.open(self.place / _FOLDER) as folder:
             try:
                 return tuple(parse(folder.read(str(pid)).decode("utf-8", "replace").splitlines()) for pid in pids)
             except (OSError, UntrustedError, ValueError, LookupError) as error:

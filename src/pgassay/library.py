@@ -101,24 +101,24 @@ class Progress:
 
 
 class _Reporter(Watcher):
-    def __init__(self, tell: Callable[[Progress], None]) -> None:
-        self._tell = tell
+    def __init__(self, notify: Callable[[Progress], None]) -> None:
+        self._notify = notify
 
     def preparing(self, arm: Arm) -> None:
-        self._tell(Progress(f"preparing {arm.name}"))
+        self._notify(Progress(f"preparing {arm.name}"))
 
     def trial_started(self, assignment: Assignment) -> None:
         text = f"block {assignment.block}, trial {assignment.number}: {assignment.arm.name}"
-        self._tell(Progress(text, assignment.block))
+        self._notify(Progress(text, assignment.block))
 
     def trial_finished(self, record: TrialRecord) -> None:
-        self._tell(Progress(f"trial {record.number} is {record.status}", record.block, record))
+        self._notify(Progress(f"trial {record.number} is {record.status}", record.block, record))
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
-        self._tell(Progress(f"estimated after {used_s:.0f} s", effects=tuple(effects)))
+        self._notify(Progress(f"estimated after {used_s:.0f} s", effects=tuple(effects)))
 
     def dropped(self, arm_name: str, reason: str) -> None:
-        self._tell(Progress(f"{arm_name}: {reason}"))
+        self._notify(Progress(f"{arm_name}: {reason}"))
 
 
 class Run:

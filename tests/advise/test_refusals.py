@@ -72,7 +72,7 @@ def laboratory(folder: Path, told: list[str] | None = None) -> Lab:
         SPACE,
         BenchOptions(),
         lambda study: nullcontext(Watcher()),
-        tell=lambda text: heard.append(text),
+        notify=lambda text: heard.append(text),
     )
 
 

@@ -13,7 +13,6 @@ from pgassay.capture.question import (
     INSTALLED,
     Question,
     clients_of,
-    counted_calls,
     document,
     parse,
     with_programs,
@@ -27,9 +26,18 @@ INDEX = "CREATE INDEX ON orders (customer_id)"
 
 def test_a_count_of_long_statements_plays_few_of_them() -> None:
     quick, long = Statement(1, "SELECT 1", 30000, 3000.0, 30000), Statement(2, "SELECT 2", 300, 48_600.0, 300)
-    assert counted_calls(Load(30.0, (quick,))) == 1000
-    assert counted_calls(Load(30.0, (quick, long))) == round(0.1 * 30300 / 51.6)
-    assert counted_calls(Load(30.0, (long,))) == 10, "0.1 s is not even one"
+
+    def played(word: str, *tried: Statement) -> dict[str, object]:
+        asked = parse([word], [], None)
+        table = document(SOURCE, None, Path("data.dump"), {}, asked, counted=Load(30.0, tried) if tried else None)
+        return dict(table["load"])
+
+    work_mem = "work_mem=4MB,64MB"
+    assert played(work_mem, quick)["transactions"] == "500", "as many as any count plays, at most"
+    assert played(work_mem, quick, long)["transactions"] == str(round(0.1 * 30300 / 51.6))
+    assert played(work_mem, long)["transactions"] == "10", "0.1 s is not even one"
+    assert "transactions" not in played(work_mem), "a study of times plays for a while"
+    assert "transactions" not in played("load.transactions=100,200", long), "they are what is asked"
 
 
 def test_settings_need_no_prefix_and_the_first_level_is_the_baseline() -> None:

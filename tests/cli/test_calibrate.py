@@ -181,7 +181,7 @@ def test_a_calibration_is_kept_shown_and_used(
         plan = json.loads(capsys.readouterr().out)
         assert plan["noise"] == beside["noise"]["tps"]["noise"]
         assert "with warmup=0s" in plan["noise_source"]
-        ways = {"one-after-the-other", *beside["turns"]}
-        assert {each["way"] for each in plan["forecasts"]} == ways
+        methods = {"one-after-the-other", *beside["turns"]}
+        assert {each["method"] for each in plan["forecasts"]} == methods
         assert main([*compare, "-S", "--dry-run", *BUSY, "--data-dir", str(data)]) == 0
         assert "noise       not known here" in capsys.readouterr().out

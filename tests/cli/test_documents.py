@@ -83,6 +83,12 @@ def test_a_record_tells_its_baseline_as_its_treatments_are_typed() -> None:
     assert [arm.name for arm in later.arms] == [arm.name for arm in study.arms]
 
 
+def test_a_curve_without_treatments_has_no_baseline_to_record() -> None:
+    document = {"covariates": {"load.clients": [1, 2]}}
+    written = recorded_study(parse("mine", document, every_factor()), document)
+    assert read("mine", written) == document
+
+
 def test_what_belongs_to_a_place_stays_there() -> None:
     assert all(map(stays, ("port", "ssl_cert_file", "archive_command", "pg_stat_statements.max", "lc_messages")))
     assert not any(map(stays, ("work_mem", "max_wal_size", "wal_compression", "random_page_cost")))

@@ -33,7 +33,7 @@ runner = LocalRunner(Account(None, os.geteuid(), os.getegid()))
 for number, script in enumerate(sys.argv[2:]):
     said = place / f"said-{number}"
     runner.start(["/bin/sh", "-c", script], stdout=said, stderr=said)
-(place / "keeper").write_text(str(keeper.pid))
+(place / "keeper").write_text(str(keeper._process.pid))
 (place / "ready").touch()
 time.sleep(600)
 """
@@ -104,11 +104,11 @@ def test_one_that_somebody_killed_is_replaced_and_knows_all_words(tmp_path: Path
     kept = Keeper([sys.executable, "-c", "raise SystemExit"])
     try:
         kept.add("first")
-        before = kept.pid
+        before = kept._process.pid
         os.kill(before, signal.SIGKILL)
         kept._process.wait()
         kept.add("second")
-        assert kept.pid != before
+        assert kept._process.pid != before
         assert kept._words == [b"first\0", b"second\0"]
     finally:
         kept.close()

@@ -35,7 +35,7 @@ def test_five_of_a_and_then_five_of_b_are_not_better() -> None:
     (judged,) = findings.verdicts
     assert judged.verdict.kind == "unresolved"
     assert judged.verdict.text == (
-        "unresolved: better by the numbers alone: transactions per second 8.9 % higher, but fixed-order: treatments "
+        "unresolved: better by the numbers alone: transactions per second 8.90 % higher, but fixed-order: treatments "
         "were run in a fixed order, so drift in time looks like an effect"
     )
 
@@ -44,7 +44,7 @@ def test_the_same_runs_in_changing_order_are_better() -> None:
     rows = [f"a,{A[0]}", f"b,{B[0]}", f"b,{B[1]}", f"a,{A[1]}", f"b,{B[2]}", f"a,{A[2]}", f"a,{A[3]}", f"b,{B[3]}",
             f"b,{B[4]}", f"a,{A[4]}"]  # fmt: skip
     (judged,) = imported(rows).verdicts
-    assert judged.verdict.text == "better: transactions per second 8.9 % higher"
+    assert judged.verdict.text == "better: transactions per second 8.90 % higher"
 
 
 @pytest.mark.parametrize("count", [2, 6])

@@ -239,10 +239,10 @@ class MachineSampling(Sampler):
         self.closed = True
         machine.samplings.append(self)
 
-    def start(self, tell: Callable[[Reading], None] | None = None) -> None:
+    def start(self, notify: Callable[[Reading], None] | None = None) -> None:
         self._machine.moment("sampling start")
         self.closed = False
-        super().start(tell)
+        super().start(notify)
 
     def stop(self) -> tuple[Sample, ...]:
         self._machine.moment("sampling stop")

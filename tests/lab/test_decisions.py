@@ -88,7 +88,7 @@ def test_a_record_whose_reasons_are_in_an_older_versions_words_proves_its_schedu
     reasons = {each.reason for each in decisions_in(run.journal) if each.reason}
     assert len(reasons) == 2, "a treatment leaves, and the run ends"
     monkeypatch.setattr(schedule, "_FAILING", "failed 3 times")
-    monkeypatch.setattr(schedule, "_why_done", lambda history, decided: "nothing is left to learn")
+    monkeypatch.setattr(schedule, "_NOTHING_LEFT", "nothing is left to learn")
     assert disagreements(simulation.study, run.header, run.trials, run.journal) == ()
     monkeypatch.setattr(schedule, "_FAILING", "settled: it is slower")
     assert disagreements(simulation.study, run.header, run.trials, run.journal), "another reason, not other words"

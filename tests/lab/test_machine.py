@@ -27,7 +27,7 @@ from pgassay.lab.machine import (
     setting_of,
     user_file,
 )
-from pgassay.lab.plan import SEQUENTIAL_WAY, MethodForecast, forecast_of, known_ways, risk_forecast
+from pgassay.lab.plan import SEQUENTIAL, MethodForecast, forecast_of, known_methods, risk_forecast
 from pgassay.load.pgbench.options import PgbenchOptions
 from pgassay.record import calibrations
 from pgassay.record.calibrations import TURNS, Calibration, NoiseRecord, TurnsRecord
@@ -138,13 +138,13 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment
     study = study_of()
     resolved = resolve(study, environment)
     rounds = rounds_of(8.0, Design.slice_s)
-    assert known_ways(resolved, nearest(study, environment), rounds) == ()
+    assert known_methods(resolved, nearest(study, environment), rounds) == ()
     calibrated(study, environment)
-    (alone,) = known_ways(resolved, nearest(study, environment), rounds)
-    assert (alone.way, alone.noise) == (SEQUENTIAL_WAY, 0.03)
+    (alone,) = known_methods(resolved, nearest(study, environment), rounds)
+    assert (alone.method, alone.noise) == (SEQUENTIAL, 0.03)
     in_turns(study, environment, USUAL)
-    _, usual = known_ways(resolved, nearest(study, environment), rounds)
-    assert usual.way == TURNS
+    _, usual = known_methods(resolved, nearest(study, environment), rounds)
+    assert usual.method == TURNS
     assert usual.noise == USUAL.noise_with(rounds), "not the rounds that were calibrated"
     forecast = forecast_of(usual, 5, comparisons=2)
     widths = [width for width in (forecast.low, forecast.width, forecast.high) if width is not None]
@@ -154,11 +154,11 @@ def test_a_plan_forecasts_every_way_that_was_calibrated_and_is_valid(environment
     assert forecast_of(usual, 4, comparisons=2).width is None, "too few for an interval"
     assert forecast_of(replace(usual, high=None), 5, comparisons=2).high is None
     refused = resolve(study_of(load={"checkpoint": "cycle"}), environment)
-    assert [each.way for each in known_ways(refused, nearest(refused.study, environment), rounds)] == [SEQUENTIAL_WAY]
+    assert [each.method for each in known_methods(refused, nearest(refused.study, environment), rounds)] == [SEQUENTIAL]
 
 
 def test_a_plan_says_its_forecasts_a_line_a_way() -> None:
-    alone = MethodForecast(SEQUENTIAL_WAY, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
+    alone = MethodForecast(SEQUENTIAL, 5, 0.104, 0.05, None, "calibrated 2026-01-02, this load")
     assert forecast_lines([alone]) == [], "the noise's own line says it"
     lines = forecast_lines([alone, MethodForecast(TURNS, 5, 0.0213, 0.011, 0.0512, "calibrated 2026-01-02, this load")])
     assert lines[0].startswith(

@@ -42,7 +42,7 @@ def tracked(
         blocks=3,
         machine=lambda path: machine,
         now=lambda: next(days),
-        tell=said.append,
+        notify=said.append,
     )
     track.measure(commits, PARENTS)
     return read(DISK, folder)

@@ -44,10 +44,11 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 
 def test_the_published_rows_fill_the_published_memory() -> None:
-    pages = Size(rows=75_000_000).in_rows(1) / 37
+    pages = CacheprobeOptions(size=Size(rows=75_000_000), memory_bytes=1).rows / 37
     assert pages * 8192 == pytest.approx(16e9, rel=0.05)
-    assert Size(multiple=2).in_rows(1 << 30) == Size(bytes=2 << 30).in_rows(1)
-    assert CacheprobeOptions(size=Size(multiple=2), memory_bytes=1 << 30).rows == Size(bytes=2 << 30).in_rows(0)
+    in_bytes = CacheprobeOptions(size=Size(bytes=2 << 30), memory_bytes=1).rows
+    assert CacheprobeOptions(size=Size(multiple=2), memory_bytes=1 << 30).rows == in_bytes
+    assert CacheprobeOptions(size=Size(bytes=2 << 30)).rows == in_bytes
 
 
 @given(st.integers(1, 50), st.integers(0, 9))

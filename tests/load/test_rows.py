@@ -51,6 +51,6 @@ def test_wide_rows_are_given_their_room() -> None:
     assert narrow < wide
     assert wide > 10 * 100_000 * 1024
     plain, toasted = (
-        levels({"row_bytes": "4000", "row_storage": storage}).accounts_bytes for storage in ("plain", "toasted")
+        levels({"row_bytes": "4000", "row_storage": storage}).estimated_bytes() for storage in ("plain", "toasted")
     )
     assert 100_000 * 4000 < toasted < plain <= 2 * 100_000 * 4100

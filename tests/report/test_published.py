@@ -13,7 +13,7 @@ from pgassay.report.published import SECTION
 from pgassay.report.published import judged as judge
 from pgassay.report.section import Sentences
 from pgassay.study.model import Claim, Study
-from pgassay.study.parsing import parse_claims
+from pgassay.study.parsing import parse_recorded
 from pgassay.testing.planted import make_run
 from tests.report.driven import make_driven
 
@@ -169,16 +169,15 @@ def test_a_claim_about_large_data_is_not_judged_by_small_ones(findings: Findings
 
 
 def test_the_conditions_of_a_claim_are_read_and_judged() -> None:
-    (claim, *_) = parse_claims(
-        [{"text": "a", "source": "b", "response": "tps", "low": 1.0, "data_of_memory": 2, "window": "1min"}]
-    )
+    asked = {"text": "a", "source": "b", "response": "tps", "low": 1.0, "data_of_memory": 2, "window": "1min"}
+    (claim,) = parse_recorded("paper", {"factors": {"a": [1, 2]}, "claims": [asked]}).claims
     assert (claim.data_of_memory, claim.window_s) == (2.0, 60.0)
     assert beyond(claim, data_bytes=2e9, memory_bytes=1e9, window_s=60.0) == ""
     assert beyond(claim, data_bytes=1e9, memory_bytes=1e9, window_s=60.0).endswith("and here they were 1 times it")
     assert beyond(claim, data_bytes=None, memory_bytes=1e9, window_s=None).count("does not know") == 2
     for wrong in ({"data_of_memory": 0}, {"data_of_memory": "2"}, {"window": "soon"}):
         with pytest.raises(UsageError):
-            parse_claims([{"text": "a", "source": "b", **wrong}])
+            parse_recorded("paper", {"factors": {"a": [1, 2]}, "claims": [{"text": "a", "source": "b", **wrong}]})
 
 
 def test_a_claim_on_a_response_that_was_not_measured_says_so(findings: Findings) -> None:

@@ -13,7 +13,6 @@ from pgassay.study.document import (
     names_in,
     read,
     resolve,
-    with_baseline,
     with_changed_levels,
     without,
     write,
@@ -91,10 +90,6 @@ def test_levels_typed_in_another_unit_keep_the_baseline() -> None:
 
     assert baseline("16MB, 8192kB") == "8192kB"
     assert baseline("16MB,8191kB") == "16MB"
-
-
-def test_a_curve_without_treatments_has_no_baseline_to_record() -> None:
-    assert with_baseline({"covariates": {"load.clients": [1, 2]}}, {}) == {"covariates": {"load.clients": [1, 2]}}
 
 
 def test_levels_can_free_what_was_held() -> None:

@@ -125,7 +125,7 @@ def test_what_postgresql_refuses_costs_its_place_and_not_the_batch(journey: Plac
     folder.mkdir()
     told: list[str] = []
     laboratory = RealLaboratory(
-        folder, Question(load, "tps"), space, options, lambda study: nullcontext(Watcher()), tell=told.append
+        folder, Question(load, "tps"), space, options, lambda study: nullcontext(Watcher()), notify=told.append
     )
     refused, other = (space.start.with_values({"jit": each}) for each in ("maybe", "off"))
     found = laboratory.batch("search-01", space.start, [refused, other], 1)

@@ -396,20 +396,17 @@ def stranger(described: Described) -> Setting:
 
 def built(settings: Iterable[Setting], major: int, check: CheckSettings) -> tuple[Setting, ...]:
     """The settings without the levels that this PostgreSQL was not built with; `check` raises for what it refuses."""
-
-    def has(name: str, level: str) -> bool:
-        try:
-            check({name: level})
-        except SettingError:
-            return False
-        return True
-
-    return tuple(
-        replace(setting, levels=tuple(each for each in setting.levels if has(setting.name, each)))
-        if setting.built and setting.since <= major <= setting.until
-        else setting
-        for setting in settings
-    )
+    found = []
+    for setting in settings:
+        levels = list(setting.levels)
+        if setting.built and setting.since <= major <= setting.until:
+            for level in setting.levels:
+                try:
+                    check({setting.name: level})
+                except SettingError:
+                    levels.remove(level)
+        found.append(replace(setting, levels=tuple(levels)))
+    return tuple(found)
 
 
 def require_levels(

@@ -16,7 +16,7 @@ from pgassay.advise.proof import CONFIRMATION, references
 from pgassay.advise.screening import Screened
 from pgassay.advise.smoothing import SURE, Gains, LimitChance, kept_limits
 from pgassay.advise.space import Configuration
-from pgassay.advise.task import Laboratory, PointTrials, Task, Tell
+from pgassay.advise.task import Laboratory, Notify, PointTrials, Task
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
@@ -90,7 +90,7 @@ def confirmed(
     expected: Mapping[Configuration, Gains],
     screened: Sequence[Screened],
     laboratory: Laboratory,
-    tell: Tell,
+    notify: Notify,
 ) -> tuple[Point, ...]:
     """A few points across the front of what is `expected` (the start among them), by fresh trials; references first.
 
@@ -107,7 +107,7 @@ def confirmed(
     labels |= zip(ascii_uppercase, chosen, strict=False)
     own = [*labels.values()]
     blocks = budget.blocks_of(task.amounts, len(own))
-    tell(
+    notify(
         f"confirming {counted(len(chosen), 'point')} of the front with the start, the default and the rule of thumb"
         f", in {counted(blocks, 'block')}"
     )

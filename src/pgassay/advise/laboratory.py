@@ -25,10 +25,10 @@ from pgassay.advise.task import (
     Compared,
     Failure,
     Noted,
+    Notify,
     PointTrials,
     Question,
     Task,
-    Tell,
     Values,
     broken,
     document,
@@ -80,7 +80,7 @@ class RealLaboratory:
     options: BenchOptions
     watching: Watching
     command: Sequence[str] = field(default=())
-    tell: Tell = lambda text: None
+    notify: Notify = lambda text: None
     named: Mapping[Configuration, str] = field(default_factory=dict)
     """What everything is proved against, by name."""
     noted: list[Noted] = field(default_factory=list)
@@ -258,7 +258,7 @@ class RealLaboratory:
                 (self.folder / REFUSED_FILE).write_bytes(msgspec.json.format(kept, indent=1))
                 for each, why in new.items():
                     changes = each.changes_from(self.space.start).items()
-                    self.tell(f"left out, since it is refused: {', '.join(map(' = '.join, changes))}: {why}")
+                    self.notify(f"left out, since it is refused: {', '.join(map(' = '.join, changes))}: {why}")
 
     def _check(self, wanted: Document) -> None:
         with bench_of(self.options) as bench:
@@ -280,7 +280,7 @@ class RealLaboratory:
             else:
                 if self.budget_s:
                     left = f"{duration(max(0.0, self.left_s(name)))} of {duration(self.budget_s)}"
-                    self.tell(f"{name}: {left} are left")
+                    self.notify(f"{name}: {left} are left")
                 with self.watching(written.study) as watcher:
                     run_study(written, path, self.options, watcher, self.command)
         except RunStoppedError as error:

@@ -27,7 +27,7 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.smoothing import SURE
 from pgassay.advise.space import Configuration, Space, allowed, differing, index_of, is_level, within
-from pgassay.advise.task import Compared, Laboratory, Noted, Task, Tell, Values, fitting, whatever_is_kept
+from pgassay.advise.task import Compared, Laboratory, Noted, Notify, Task, Values, fitting, whatever_is_kept
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.report.formatting import counted
@@ -81,12 +81,12 @@ def shown_to_help(space: Space, screened: Screened, value: str, *, higher: bool)
 def supported(lines: tuple[Line, ...], screened: Iterable[Screened], space: Space, *, higher: bool) -> tuple[Line, ...]:
     """The lines, those kept that were not resolved and of which the screening has shown that they help."""
     shown = {each.name: each for each in screened}
-
-    def helps(line: Line) -> bool:
+    found = []
+    for line in lines:
         open_ = line.without is not None and line.without.verdict.kind is Kind.UNRESOLVED
-        return open_ and line.name in shown and shown_to_help(space, shown[line.name], line.value, higher=higher)
-
-    found = (replace(each, kept=True, screened=shown[each.name]) if helps(each) else each for each in lines)
+        seen = shown.get(line.name) if open_ else None
+        helps = seen is not None and shown_to_help(space, seen, line.value, higher=higher)
+        found.append(replace(line, kept=True, screened=seen) if helps else line)
     return tuple(sorted(found, key=lambda each: not each.kept))
 
 
@@ -169,7 +169,7 @@ def in_and_out(
     best: Configuration,
     screened: Sequence[Screened],
     laboratory: Laboratory,
-    tell: Tell,
+    notify: Notify,
     noted: MutableSequence[Noted] | None = None,
 ) -> tuple[tuple[Screened, ...], float]:
     """What the lines do that the screening has not shown to help, and levels against the usual ones; and seconds.
@@ -189,7 +189,7 @@ def in_and_out(
             f"{counted(len(unshown), 'line')} in and out that no trial has shown to help yet: {', '.join(unshown)}"
         )
     what += [f"{name} = {best.values[name]} along with {usual}" for name, usual in levels.items()]
-    tell(f"trying {'; '.join(what)}")
+    notify(f"trying {'; '.join(what)}")
     out = task.space.start.with_values(levels)
     trial_s = task.trial_s(names)
     most = min(int(task.amounts.lines_s / trial_s / 2) if trial_s else 0, _PAIRS_A_LINE * len(names))
@@ -297,7 +297,7 @@ def proved(
     candidate: Configuration,
     shown: Sequence[Screened],
     laboratory: Laboratory,
-    tell: Tell,
+    notify: Notify,
     total_s: float,
 ) -> Proved:
     """The candidate's proof; `shown` is what shows that its lines help.
@@ -309,7 +309,7 @@ def proved(
     first_s = least_s + _FIRST * (total_s - least_s)
     alone = left_out_in_turn(candidate, start)
     each = f", and without each of its {len(alone)} lines" if len(alone) > 1 else ""
-    tell(f"{_CONFIRMS}{each}")
+    notify(f"{_CONFIRMS}{each}")
     arms = [each for each in dict.fromkeys([*others, *alone.values()]) if each != candidate]
     compared = laboratory.study(CONFIRMATION, candidate, arms, task.seed + 3, first_s)
     lines = supported(judged(candidate, start, compared), shown, task.space, higher=task.higher)
@@ -318,7 +318,7 @@ def proved(
     if final == start:
         return Proved(lines, None, {}, chosen)
     if final != candidate:
-        tell(_CONFIRMS)
+        notify(_CONFIRMS)
         arms = [each for each in dict.fromkeys(others) if each != final]
         compared = laboratory.study(AGAIN, final, arms, task.seed + 8, total_s - first_s)
     proof = {name: compared[each] for name, each in references(task).items() if each in compared}
@@ -369,7 +369,7 @@ class Outdone:
 
 
 def answered(
-    task: Task, before: Proved, laboratory: Laboratory, tell: Tell, given_s: float
+    task: Task, before: Proved, laboratory: Laboratory, notify: Notify, given_s: float
 ) -> tuple[Proved, Outdone | None]:
     """What the proof left; or the default or the rule of thumb, where it is shown to do better by more than the margin.
 
@@ -391,7 +391,7 @@ def answered(
     others = references(task)
     taken, start = others[name], others[START]
     used_s = sum(map(laboratory.spent_s, (CONFIRMATION, AGAIN, _REDUCTION)))
-    tell(f"confirming the {name}, which was shown to do better than what was left")
+    notify(f"confirming the {name}, which was shown to do better than what was left")
     arms = [each for each in dict.fromkeys([*others.values(), left]) if each != taken]
     compared = laboratory.study(TAKEN, taken, arms, task.seed + 9, max(given_s + takeover_s - used_s, takeover_s))
     if not worse(compared.get(start)) or left not in compared:

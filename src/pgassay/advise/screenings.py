@@ -13,7 +13,7 @@ from statistics import fmean
 from pgassay.advise import budget, screening
 from pgassay.advise.screening import Plan, Screened, of_objective
 from pgassay.advise.space import Configuration, Space
-from pgassay.advise.task import Measure, Noted, Task, Tell, Trials, Values, fitting, relative
+from pgassay.advise.task import Measure, Noted, Notify, Task, Trials, Values, fitting, relative
 from pgassay.lab.catalogue import every_factor
 from pgassay.report.formatting import counted
 
@@ -59,13 +59,15 @@ def in_turns(space: Space) -> tuple[str, ...]:
 def screened(
     task: Task,
     trials: Trials,
-    tell: Tell = lambda text: None,
+    notify: Notify = lambda text: None,
     noted: MutableSequence[Noted] | None = None,
 ) -> Screening:
     """The screening of a task; raises `UsageError` where it tells nothing."""
     if task.turned:
-        return _apart(task, trials, tell, noted)
-    first, looked, hiding, plan, values = _looked(task, task.space, relative(task, trials, noted), tell, screening.LOOK)
+        return _apart(task, trials, notify, noted)
+    first, looked, hiding, plan, values = _looked(
+        task, task.space, relative(task, trials, noted), notify, screening.LOOK
+    )
     if hiding:
         # The time of the first pairs is that of lines in and out: hidden settings need not be tried with them any more.
         batches = -(-len(first.pairs) // budget.PAIRS_A_BATCH)  # each with a trial of the start
@@ -103,7 +105,7 @@ def screened_pairs(
 
 
 def _looked(
-    task: Task, space: Space, measure: Measure, tell: Tell, look: int
+    task: Task, space: Space, measure: Measure, notify: Notify, look: int
 ) -> tuple[Plan, tuple[Values, ...], tuple[Screened, ...], Plan, tuple[Values, ...]]:
     """The first pairs with their values, what by these hides all other settings, and the pairs that count with theirs.
 
@@ -112,7 +114,7 @@ def _looked(
     """
     whole = screening.plan(space, task.limits, task.seed)
     turned = ", by servers in turns" if task.turned else ""
-    tell(f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} configurations{turned}")
+    notify(f"screening {counted(len(whole.names), 'setting')} in {2 * len(whole.pairs)} configurations{turned}")
     first, rest = screening.begun(whole, budget.PAIRS_A_BATCH, look)
     looked = screened_pairs(task, first, measure)
     hiding = () if task.others else screening.hiding(first, of_objective(looked, 0))
@@ -122,11 +124,11 @@ def _looked(
         return first, looked, (), screening.joined(first, rest), values
     plan = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher)
     many = f"{len(plan.names)} settings in {2 * len(plan.pairs)} configurations"
-    tell(f"along with {plan.along_with} the others show: screening {many}")
+    notify(f"along with {plan.along_with} the others show: screening {many}")
     return first, looked, hiding, plan, screened_pairs(task, plan, measure, "screening-beside", 170)
 
 
-def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted] | None) -> Screening:
+def _apart(task: Task, trials: Trials, notify: Notify, noted: MutableSequence[Noted] | None) -> Screening:
     """Settings in turns first, then the others, both with what hides them at its better level.
 
     The intervals of both parts hold for all settings of both together.
@@ -139,12 +141,12 @@ def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted]
         return {each: None for each in wanted if each not in tried} | dict(values)
 
     space, left = task.space, task
-    first, looked, hiding, plan, values = _looked(task, space.narrowed(task.turned), absolute, tell, _TURNED_LOOK)
+    first, looked, hiding, plan, values = _looked(task, space.narrowed(task.turned), absolute, notify, _TURNED_LOOK)
     if hiding:
         turns = task.amounts.least.turns
         assert turns is not None, "a task with settings in turns has their time"
         left = replace(task, amounts=budget.spent(task.amounts, turns.trial_s * 2 * len(first.pairs)))
-    others, slow = _others(task, hiding, tell), tuple[Values, ...]()
+    others, slow = _others(task, hiding, notify), tuple[Values, ...]()
     if others:  # relative to the start with each hiding setting at its better level
         better = space.start.with_values(screening.better_levels(hiding, higher=task.higher))
         measure = relative(replace(task, space=replace(space, start=better)), trials, noted)
@@ -170,7 +172,7 @@ def _apart(task: Task, trials: Trials, tell: Tell, noted: MutableSequence[Noted]
     return Screening(left, joined, everything, (*hiding, *in_turn, *apart), sizes)
 
 
-def _others(task: Task, hiding: Sequence[Screened], tell: Tell) -> Plan | None:
+def _others(task: Task, hiding: Sequence[Screened], notify: Notify) -> Plan | None:
     """The pairs of the settings that do not show in slices; None where there are none."""
     names = [each.name for each in task.space.dimensions if each.name not in task.turned]
     if not names:
@@ -180,7 +182,7 @@ def _others(task: Task, hiding: Sequence[Screened], tell: Tell) -> Plan | None:
     if not found.names:
         return None
     where = f", along with {found.along_with}" if found.along_with else ""
-    tell(
+    notify(
         f"screening {', '.join(found.names)} in {2 * len(found.pairs)} configurations, one server after the other"
         f"{where}"
     )

@@ -258,15 +258,11 @@ def trimmed(
     """
     start, whole = found if process is None else process.space.start, found
     failed = any(None in gains for gains in measured.values())
-
-    def usable(each: Configuration) -> bool:
-        works = not failed or (each in measured and None not in measured[each])
-        return works and allowed(each, limits) and keeps(each)
-
     while process is not None:
         lines = found.changes_from(start)
         fewer = [found.with_values({name: start.values[name]}) for name in lines if name not in keep]
-        lost = {each: process.lost(whole, each) for each in fewer if usable(each)}
+        works = [each for each in fewer if not failed or (each in measured and None not in measured[each])]
+        lost = {each: process.lost(whole, each) for each in works if allowed(each, limits) and keeps(each)}
         best = min(lost, key=lambda each: lost[each], default=found)
         if len(lines) < 2 or best == found or (lost[best] >= least and len(lines) <= most):
             break

@@ -217,7 +217,7 @@ def _treatment(space: Space, configuration: Configuration) -> dict[str, str]:
 
 Values = Mapping[Configuration, tuple[float, ...] | None]
 """Of each objective one; None for what failed, nothing for what was disturbed."""
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 Trials = Callable[[str, Configuration, Sequence[Configuration], int], Values]
 """One trial of each and of the start, by name and seed: `Laboratory.batch`, or its like."""
 Measure = Callable[[str, Sequence[Configuration], int], Values]

@@ -37,8 +37,8 @@ from pgassay.advise.task import (
     Failure,
     Laboratory,
     Noted,
+    Notify,
     Task,
-    Tell,
     Trials,
     Values,
     gathered,
@@ -141,17 +141,17 @@ class _Search:
         return trimmed(self.process, found, task.limits, self.measured, least, most, keep=shown, keeps=keeps)
 
 
-def walk(task: Task, laboratory: Laboratory, tell: Tell = lambda text: None) -> Advice:
+def walk(task: Task, laboratory: Laboratory, notify: Notify = lambda text: None) -> Advice:
     """From a task to its advice; takes as long as its budget. Raises `UsageError` where screening has no result."""
     noted: list[Noted] = []
-    return replace(_found(task, laboratory, tell, noted), refused=gathered(noted, task.space.start))
+    return replace(_found(task, laboratory, notify, noted), refused=gathered(noted, task.space.start))
 
 
-def _found(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -> Advice:
+def _found(task: Task, laboratory: Laboratory, notify: Notify, noted: list[Noted]) -> Advice:
     """The same; what does not fit the limits is `noted`."""
     slacks, asked, in_search = Slacks(), list[PlannedBatch](), list[PlannedBatch]()
     trials = whatever_is_kept(laboratory, slacks)
-    first = screenings.screened(task, noting(task, trials, asked), tell, noted)
+    first = screenings.screened(task, noting(task, trials, asked), notify, noted)
     task = paced(task, first.task, asked, laboratory.spent_s)
     noted.extend(lowered(task.space, first.plan.levels, task.limits))
     names = screening.worth_searching(first.found, budget.SEARCHED_MAX)
@@ -159,7 +159,7 @@ def _found(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -
     nothing = Advice(first.found, failed)
     if not names:
         return nothing
-    tell(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
+    notify(f"searching {counted(len(names), 'setting')} that may matter: {', '.join(names)}")
     measure = relative(task, noting(task, trials, in_search), noted)
     before, batches = searched(task, first, names, measure, slacks)
     measured, space = by_configuration(batches), task.space.narrowed(names)
@@ -170,10 +170,10 @@ def _found(task: Task, laboratory: Laboratory, tell: Tell, noted: list[Noted]) -
     candidates = dict(constraints.safest(sorted(known.items(), key=lambda each: -each[1][0])))
     longer_s = over_s(in_search, laboratory.spent_s)
     found = _Search(task, space, first.found, process, measured, candidates, constraints, longer_s, noted)
-    return (_points if task.others else _line_by_line)(found, nothing, laboratory, tell)
+    return (_points if task.others else _line_by_line)(found, nothing, laboratory, notify)
 
 
-def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
+def _points(found: _Search, nothing: Advice, laboratory: Laboratory, notify: Notify) -> Advice:
     task = found.task
     known = {task.space.start: (0.0,) * len(task.more), **found.candidates}
     if found.process is not None:
@@ -182,10 +182,10 @@ def _points(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell)
             one = found.trimmed(each, [*proof.shown(task, each, found.screened)])
             fewer[one] = found.process.gains(one)
         known = {task.space.start: known[task.space.start], **fewer}
-    return replace(nothing, points=front.confirmed(task, known, found.screened, laboratory, tell))
+    return replace(nothing, points=front.confirmed(task, known, found.screened, laboratory, notify))
 
 
-def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell: Tell) -> Advice:
+def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, notify: Notify) -> Advice:
     task, start, screened, noted = found.task, found.task.space.start, found.screened, found.noted
     process, constraints = found.process, found.constraints
     if not found.candidates:
@@ -196,7 +196,7 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
     gain = gain if process is None else process.gains(best)[0]
     if best == start:
         return nothing
-    tried, lines_s = proof.in_and_out(task, best, screened, laboratory, tell, noted)
+    tried, lines_s = proof.in_and_out(task, best, screened, laboratory, notify, noted)
     levels = [
         each
         if constraints.as_safe(best.with_values({each.name: each.taken}), best)
@@ -211,10 +211,10 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, tell:
         proven, outdone = Proved((), None, {}, against.get(start), WHOLE), None
     else:
         gain = gain if process is None else process.gains(earned)[0]
-        candidate = proved(task, earned, why, laboratory, tell, given_s)
+        candidate = proved(task, earned, why, laboratory, notify, given_s)
         trial_s = task.trial_s([each.name for each in found.space.dimensions])
         given_s += budget.unsearched_s(task.amounts, found.space.size, trial_s)
-        proven, outdone = answered(task, candidate, laboratory, tell, given_s)
+        proven, outdone = answered(task, candidate, laboratory, notify, given_s)
     known = {each.name for each in levels} | {each.name for each in proven.lines}
     return replace(
         nothing,

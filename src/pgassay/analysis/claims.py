@@ -381,12 +381,10 @@ def weakest(claim: Claim, judged: Sequence[tuple[ClaimJudgement, Effect]]) -> Cl
     One that contradicts decides; `judged` are in the order of the claim's `than`.
     """
     order = (Mark.CONTRADICTED, Mark.NOT_TESTABLE, Mark.REPRODUCED)
-
-    def strength(place: int) -> tuple[int, float]:
-        found, effect = judged[place]
-        return order.index(found.mark), effect.low if claim.low is not None else -effect.high
-
-    place = min(range(len(judged)), key=strength)
+    strengths = [
+        (order.index(found.mark), effect.low if claim.low is not None else -effect.high) for found, effect in judged
+    ]
+    place = strengths.index(min(strengths))
     found, _ = judged[place]
     if len(judged) == 1:
         return found

@@ -117,19 +117,15 @@ def next_block(last: int, seen: Sequence[Measured], known: Sequence[Span]) -> Ne
         return NextBlock(last)
     share = np.asarray([span.share for span in known])
     upto = np.asarray([span.upto for span in known])
-    asked = [NextBlock(last), *_candidates(upto, share, 0, CANDIDATES)]
-    for against in sorted({each.commit for each in seen} - {last}):
-        asked += _candidates(upto, share, against, PARTNERS)
+    asked, others = [NextBlock(last)], sorted({each.commit for each in seen} - {last})
+    for against, most in ((0, CANDIDATES), *((each, PARTNERS) for each in others)):
+        # Blocks with the change between their commits by a probability near one half.
+        between = np.where(upto > against, share, 0.0).cumsum()
+        order = np.abs(between - 0.5)[:-1].argsort(kind="stable")
+        asked += [NextBlock(int(upto[place]), against) for place in order if upto[place] > against][:most]
     likely = share > NEGLIGIBLE
     gain = _information(_Sums.of(last, seen), asked, upto[likely], share[likely] / share[likely].sum())
     return asked[int(gain.argmax())]
-
-
-def _candidates(upto: npt.NDArray[np.intp], share: Floats, against: int, most: int) -> list[NextBlock]:
-    """Blocks with the change between their commits by a probability near one half."""
-    between = np.where(upto > against, share, 0.0).cumsum()
-    order = np.abs(between - 0.5)[:-1].argsort(kind="stable")
-    return [NextBlock(int(upto[place]), against) for place in order if upto[place] > against][:most]
 
 
 def found(known: Sequence[Span], sure: float = SURE) -> Span | None:

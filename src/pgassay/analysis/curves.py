@@ -413,18 +413,17 @@ def scalability(points: Points) -> Scalability | None:
     if region is None:
         return None
     sigma, kappa = region.first**2, region.second**2
-    places = np.asarray([_peak_place(*pair) for pair in zip(sigma, kappa, strict=True)])
-    rates = np.asarray([_peak_rate(*pair) for pair in zip(sigma, kappa, places, strict=True)])
+    places, rates = np.asarray([_peak(*pair) for pair in zip(sigma, kappa, strict=True)]).T
     low, high = np.exp(region.level - region.reach), np.exp(region.level + region.reach)
     best = (region.best[0] ** 2, region.best[1] ** 2)
-    place = _peak_place(*best)
+    place, height = _peak(*best)
     rate = exp(region.best[2])
     return Scalability(
         rate=Estimate(rate, float(low.min()), float(high.max())),
         contention=_range(best[0], sigma),
         coherency=_range(best[1], kappa),
         peak_clients=_range(place, places),
-        peak=Estimate(rate * _peak_rate(*best, place), float((low * rates).min()), float((high * rates).max())),
+        peak=Estimate(rate * height, float((low * rates).min()), float((high * rates).max())),
         misfit=region.misfit,
         measured=float(points.places[-1]),
         level=LEVEL,
@@ -439,13 +438,9 @@ def _universal_law(root_sigma: Floats, root_kappa: Floats, clients: Floats) -> F
     return np.asarray(np.log(clients) - np.log(delay), dtype=np.float64)
 
 
-def _peak_place(sigma: float, kappa: float) -> float:
-    """Clients at the peak, at least one; infinite without coherency delay."""
-    return max(1.0, sqrt((1.0 - sigma) / kappa)) if kappa > 0.0 else inf
-
-
-def _peak_rate(sigma: float, kappa: float, place: float) -> float:
-    """Throughput at the peak in units of one client's."""
+def _peak(sigma: float, kappa: float) -> tuple[float, float]:
+    """Clients at the peak (at least one; infinite without coherency delay), and throughput there in one client's."""
+    place = max(1.0, sqrt((1.0 - sigma) / kappa)) if kappa > 0.0 else inf
     if place == inf:
-        return 1.0 / sigma if sigma > 0.0 else inf
-    return place / (1.0 + sigma * (place - 1.0) + kappa * place * (place - 1.0))
+        return place, 1.0 / sigma if sigma > 0.0 else inf
+    return place, place / (1.0 + sigma * (place - 1.0) + kappa * place * (place - 1.0))

@@ -9,7 +9,7 @@ that the block-wise effects take out. A value of 0 counts there like any other, 
 leave its block out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import isfinite, nan
@@ -204,10 +204,13 @@ class Layout:
         for row, trial in enumerate(self.trials):
             place = rows.setdefault((trial.condition, trial.covariate), {})
             place.setdefault(trial.treatment, []).append(row)
-        return {
-            Cell(*place): {treatment: self._group(mine) for treatment, mine in members.items()}
-            for place, members in rows.items()
-        }
+        found: dict[Cell, dict[str, Group]] = {}
+        for (condition, covariate), members in rows.items():
+            cell = found[Cell(condition, covariate)] = {}
+            for treatment, mine in members.items():
+                blocks = tuple(self.trials[row].block for row in mine)
+                cell[treatment] = Group(np.asarray(mine, dtype=np.intp), blocks, len(set(blocks)) == len(blocks))
+        return found
 
     @cached_property
     def hosts(self) -> Mapping[Cell, Mapping[int, str]]:
@@ -233,10 +236,6 @@ class Layout:
             return [trial.responses.get(response) for trial in self.trials]
         return self._columns.get(response) or (None,) * len(self.trials)
 
-    def _group(self, rows: Sequence[int]) -> Group:
-        blocks = tuple(self.trials[row].block for row in rows)
-        return Group(np.asarray(rows, dtype=np.intp), blocks, len(set(blocks)) == len(blocks))
-
 
 class ResponseColumn(Sequence[Observation]):
     """One response of all valid trials of a run: a sequence of observations that makes the tables of all cells at once.
@@ -260,9 +259,6 @@ class ResponseColumn(Sequence[Observation]):
         if isinstance(row, slice):
             return [self[each] for each in range(*row.indices(len(self)))]
         return _observation(self.layout.trials[row], self._values[row])
-
-    def __iter__(self) -> Iterator[Observation]:
-        return (self[row] for row in range(len(self)))
 
     def of_treatments(self) -> Mapping[str, list[float]]:
         """Treatment to its values in all cells together, without missing ones."""

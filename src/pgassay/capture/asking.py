@@ -14,7 +14,7 @@ from pgassay.capture import dump
 from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
-from pgassay.capture.format import Capture
+from pgassay.capture.format import Capture, Load
 from pgassay.capture.question import FULL, Pace, Question, document, pace_of
 from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
 from pgassay.errors import did_you_mean
@@ -56,7 +56,8 @@ class PreparedQuestion:
         """The rate at which the scripts that are left are due; None where they are played as fast as they go."""
         return pace_of(self.pace, self.capture.load, self.load.played)
 
-    def document(self) -> dict[str, Any]:
+    def document(self, counted: Load | None = None) -> dict[str, Any]:
+        """The tables of its study; `counted` is the load as it was tried, where instructions are counted."""
         scripts = {self.folder / f"{each.name}.sql": each.weight for each in self.load.played}
         held = {LIBRARIES: ", ".join(self.libraries)} if self.libraries else {}
         source = replace(self.capture.source, settings={**self.capture.source.settings, **held})
@@ -70,6 +71,7 @@ class PreparedQuestion:
             pauses=pauses,
             replayed=self.replayed,
             pace=self.paced,
+            counted=counted,
         )
 
     def without(self, failed: Mapping[str, str]) -> "PreparedQuestion":

@@ -27,6 +27,7 @@ from pgassay.errors import UsageError
 from pgassay.interfaces import versions
 from pgassay.interfaces.kinds import NONE
 from pgassay.postgres.builds.recipe import parse_spec
+from pgassay.study.document import COUNTED_LOAD
 from pgassay.study.responses import full_name
 from pgassay.study.units import format_number
 
@@ -114,7 +115,8 @@ CHECKSUMS = "init.data_checksums"
 RATE = "load.rate"
 _SPARE = 4
 """Clients for each that is busy on average, where transactions are due at a rate."""
-"""The version whose initdb turns data checksums on."""
+_COUNTED_S = 0.1
+"""An instrument is about thirty times slower, on a busy machine more: this becomes three to ten seconds."""
 
 
 @dataclass(frozen=True)
@@ -201,10 +203,6 @@ def with_programs(question: Question, source: Source, installed: Callable[[str],
     return replace(question, programs=tuple((name, each) for each in versions))
 
 
-_COUNTED_S = 0.1
-"""An instrument is about thirty times slower, on a busy machine more: this becomes three to ten seconds."""
-
-
 def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = None) -> int:
     """How many clients play it: as many as sessions were active at once on average, rounded up.
 
@@ -223,12 +221,6 @@ def clients_of(load: Load, *, pauses: bool = False, multiple: float | None = Non
     return max(1, ceil(mean), ceil(busy))
 
 
-def counted_calls(load: Load) -> int:
-    """How many calls a server made in `_COUNTED_S`, ten at least: a count of long statements plays no more."""
-    calls = sum(each.calls for each in load.statements)
-    return max(10, round(_COUNTED_S * 1e3 * calls / max(load.exec_ms, 1e-3)))
-
-
 def document(
     source: Source,
     load: Load | None,
@@ -239,10 +231,12 @@ def document(
     pauses: bool = False,
     replayed: Mapping[str, Any] | None = None,
     pace: Pace | None = None,
+    counted: Load | None = None,
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes; `scripts` are files with their weights, with or
     without the clients' `pauses` within transactions; `replayed` is the load of a log that is played in their place,
-    `pace` the rate at which scripts are due.
+    `pace` the rate at which scripts are due. Where instructions are counted, `counted` is the load as it was tried: a
+    count plays as many transactions as that made calls in `_COUNTED_S`, ten at least.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -269,6 +263,10 @@ def document(
         played |= {"clients": clients, "protocol": "prepared" if plans and plans < calls / 2 else "simple"}
     if pace is not None:
         played["rate"] = level(pace.rate_tps)
+    if counted is not None:
+        calls = sum(each.calls for each in counted.statements)
+        within = round(_COUNTED_S * 1e3 * calls / max(counted.exec_ms, 1e-3))
+        played["transactions"] = str(min(int(COUNTED_LOAD["transactions"]), max(10, within)))
     varied: dict[str, Any] = {"factors": factors}
     baseline = {name: levels[0] for name, levels in factors.items()}
     if len(kinds) > 1:  # the PostgreSQLs have their levels in different factors: a list of treatments

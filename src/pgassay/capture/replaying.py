@@ -224,11 +224,13 @@ def play_alone(scripts: Sequence[CapturedScript], stage: Stage, owners: Mapping[
                 played += sum(each.count * length for each, length in zip(ended.scripts, lengths, strict=True))
                 spent_ms += _SLICE_MS
         ended_ns = clock.monotonic_ns()
-
-    def owner_of(found: Statement) -> int | None:
-        return owners.get(found.query_id, found.query_id if control_of(found.text) else None)
-
-    return load_between(before, snapshot_after(server, clock), (ended_ns - began_ns) / 1e9, moments, owner_of)
+    return load_between(
+        before,
+        snapshot_after(server, clock),
+        (ended_ns - began_ns) / 1e9,
+        moments,
+        lambda found: owners.get(found.query_id, found.query_id if control_of(found.text) else None),
+    )
 
 
 CALLS_MAX = 50

@@ -6,6 +6,7 @@ rights are not trusted to be few: the server itself refuses a write in such a tr
 """
 
 import re
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -76,7 +77,7 @@ class Spent:
     received_bytes: int = 0
 
 
-class Session:
+class Session(AbstractContextManager["Session"]):
     """Implements `Readable` over one connection; use it in a `with`."""
 
     def __init__(self, conninfo: str) -> None:
@@ -97,9 +98,6 @@ class Session:
                 f"could not read the server: {detail}", hint_for(detail, _CONNECTING, _AS_FOR_PSQL)
             ) from None
         self._connection.autocommit = True
-
-    def __enter__(self) -> "Session":
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

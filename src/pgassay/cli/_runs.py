@@ -117,7 +117,7 @@ def remember(findings: "Findings") -> None:
         at={resource.value: where for resource, (_, where) in found.items()},
         remarks=tuple(findings.remarks),
     )
-    known.remember_disk(RealDisk(), user_file().with_name(known.DISK_FILE), new)
+    known.remember_disk(RealDisk(), user_file(known.DISK_FILE), new)
 
 
 NOT_HELD = 1

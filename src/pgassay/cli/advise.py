@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pgassay.advise.asking import Request
     from pgassay.advise.folder import SavedTask
     from pgassay.advise.laboratory import RealLaboratory
-    from pgassay.advise.task import Tell
+    from pgassay.advise.task import Notify
     from pgassay.advise.walk import Advice
     from pgassay.lab.runner import Watcher
     from pgassay.lab.workbench import Workbench
@@ -163,12 +163,16 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         tuple(others),
         {name: value for name, value in held.items() if not name.startswith(LOAD)},
     )
+    only, allow = (
+        tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
+        for text in (arguments.only, arguments.allow)
+    )
     request = Request(
         question,
         {**start, **own},
         read_space(arguments.space) if arguments.space else {},
-        _names(arguments.only),
-        _names(arguments.allow),
+        only,
+        allow,
         quick,
         units.seconds("--budget", arguments.budget or (QUICK_BUDGET if quick else BUDGET)),
         units.share("--margin", arguments.margin or (QUICK_MARGIN if quick else MARGIN)),
@@ -176,10 +180,6 @@ def _request(arguments: argparse.Namespace, bench: "Workbench") -> "tuple[Reques
         tuple(own),
     )
     return request, (*left_out, *remarks)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(each.strip().removeprefix("server.") for each in text.split(",") if each.strip())
 
 
 def _watching(arguments: argparse.Namespace, study: "Study") -> "AbstractContextManager[Watcher]":
@@ -194,7 +194,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
     from pgassay.advise.proof import references
     from pgassay.report.json_values import to_json
 
-    def tell(said: str) -> None:
+    def notify(said: str) -> None:
         if not silent(arguments):
             print(f"pgassay: {said}", file=sys.stderr, flush=True)
 
@@ -203,11 +203,11 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
     options = kept.options(bench_options(arguments))
     named = {each: name for name, each in reversed(references(task).items())}
     laboratory = RealLaboratory(
-        path, kept.question, task.space, options, partial(_watching, arguments), command, tell, named,
+        path, kept.question, task.space, options, partial(_watching, arguments), command, notify, named,
         budget_s=task.budget_s,
     )  # fmt: skip
     try:
-        advice, values = _finished(kept, laboratory, tell, path)
+        advice, values = _finished(kept, laboratory, notify, path)
     except KeyboardInterrupt:
         print(f"pgassay: interrupted; continue with: pgassay advise --resume {path}", file=sys.stderr)
         return INTERRUPTED
@@ -222,7 +222,7 @@ def _walk(arguments: argparse.Namespace, path: Path, kept: "SavedTask") -> int:
 
 
 def _finished(
-    kept: "SavedTask", laboratory: "RealLaboratory", tell: "Tell", path: Path
+    kept: "SavedTask", laboratory: "RealLaboratory", notify: "Notify", path: Path
 ) -> "tuple[Advice, dict[str, Any]]":
     """The advice at the end of its way, and what it says for scripts: its page and files are written."""
     from pgassay.advise import folder, report
@@ -230,7 +230,7 @@ def _finished(
     from pgassay.report.json_values import to_json
 
     task, objectives = kept.task, kept.question.objectives
-    advice = walk(task, laboratory, tell)
+    advice = walk(task, laboratory, notify)
     advice = replace(advice, refused=(*advice.refused, *laboratory.refused()))
     if advice.proof or advice.points:
         laboratory.report(advice.study, report.sections(task, advice, objectives))

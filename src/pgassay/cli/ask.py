@@ -101,7 +101,6 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.run import Remark, write_study
     from pgassay.lab.workbench import Workbench
     from pgassay.record import ask as kept
-    from pgassay.study.document import COUNTED_LOAD
 
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
@@ -157,10 +156,7 @@ def run(arguments: argparse.Namespace) -> int:
     if found is not None and found.failures:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
-    document = written.document()
-    if arguments.count and load is not None and "load.transactions" not in asked.factors:
-        usual = int(COUNTED_LOAD["transactions"])
-        document["load"]["transactions"] = str(min(usual, question.counted_calls(load)))
+    document = written.document(load if arguments.count else None)
     return run_document(NAME, document, arguments, remarks, more_files)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from pgassay.cli.parser import whole
 from pgassay.cli.printing import INTERRUPTED, SUCCESS
 from pgassay.cli.run import bench_options
-from pgassay.cli.track import TREES, add_commit_options, study_of, subject_of, teller
+from pgassay.cli.track import TREES, add_commit_options, notifier, study_of, subject_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"      {each.name}")
         return SUCCESS
     out = arguments.out.absolute() if arguments.out else unused_path("bisect", datetime.now(UTC)).absolute()
-    disk, tell = RealDisk(), teller(arguments)
-    tell(f"record: {out}")
+    disk, notify = RealDisk(), notifier(arguments)
+    notify(f"record: {out}")
     try:
         with BISECTIONS.opened(disk, out, asked) as question:
             options, command = bench_options(arguments), ("pgassay", "bisect")
@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
                 written, question.subject, out / TREES, runner, options, lambda study: nullcontext(Watcher()), command
             )
             limits = Limits(arguments.first, arguments.most, least_of(written.study))
-            found = Bisection(question.commits, source, out, disk, limits, tell).run()
+            found = Bisection(question.commits, source, out, disk, limits, notify).run()
             plain = to_json(found.plain())
             keep_file(disk, out / ANSWER, f"{plain}\n".encode())
     except KeyboardInterrupt:

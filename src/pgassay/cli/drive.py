@@ -244,16 +244,20 @@ def _one(found: "Simulation") -> Iterator[str]:
 def _states(found: "Simulation") -> Iterator[str]:
     """In what state the drive was, and what a reader must know before he believes the numbers."""
     run = found.run
+    ageing, measuring = (
+        sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
+        for phase in ("ageing", "measured")
+    )
     if found.stopped:
         yield f"stopped: {found.stopped}"
     elif found.settled:
-        yield f"aged until write amplification settled: {_written(found, 'ageing'):.3g} drive writes"
+        yield f"aged until write amplification settled: {ageing:.3g} drive writes"
     elif found.settled is not None:
-        yield f"NOT settled after {_written(found, 'ageing'):.3g} drive writes of ageing: write amplification may drift"
+        yield f"NOT settled after {ageing:.3g} drive writes of ageing: write amplification may drift"
         yield f"hint: age for longer with --set run.limit={2 * run.limit:g}, or take a larger drive, which is steadier"
     if found.accuracy_reached is False and not found.stopped:
-        measured = f"{_written(found, 'measured'):.3g} drive writes"
-        yield f"write amplification is NOT known to ± {100 * run.accuracy:.3g} % after {measured} of measuring"
+        after = f"after {measuring:.3g} drive writes of measuring"
+        yield f"write amplification is NOT known to ± {100 * run.accuracy:.3g} % {after}"
     if _compresses_nothing(found):
         yield from _NOTHING_COMPRESSED
 
@@ -261,10 +265,6 @@ def _states(found: "Simulation") -> Iterator[str]:
 def _compresses_nothing(found: "Simulation") -> bool:
     host = found.measured["host_bytes_written"]
     return found.drive.get("kind") == "compressing" and 0 < host <= found.measured["compressed_bytes_written"]
-
-
-def _written(found: "Simulation", phase: str) -> float:
-    return sum(one.counters["host_bytes_written"] for one in found.windows if one.phase == phase) / found.logical_bytes
 
 
 def _amplification(value: float | None) -> str:
@@ -310,8 +310,9 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
             "-" if found.drive_writes_per_day is None else f"{found.drive_writes_per_day:.2f}",
             "stopped" if found.stopped else settled,
         ]
-        if timed:
-            cells += [_p99(found.timing, "reads"), _p99(found.timing, "writes")]
+        for name in ("reads", "writes") if timed else ():
+            latencies = found.timing[name] if found.timing else None
+            cells.append(f"{latencies['p99_ns'] / 1000:.0f}" if latencies else "-")
         rows.append(tuple(cells))
     yield from _columns(rows)
     for one in outcomes:
@@ -323,11 +324,6 @@ def _many(outcomes: "Sequence[Outcome]") -> Iterator[str]:
     if any(one.simulation.accuracy_reached is False and not one.simulation.stopped for one in outcomes):
         yield "an interval is wider than the accuracy that was asked for: the limit of writes (run.limit) was reached"
     yield "simulated; docs/drives.md states every assumption"
-
-
-def _p99(timing: Mapping[str, Any] | None, name: str) -> str:
-    latencies = timing[name] if timing else None
-    return f"{latencies['p99_ns'] / 1000:.0f}" if latencies else "-"
 
 
 def _bytes(count: int) -> str:
@@ -627,16 +623,12 @@ def _size_row(label: str, ones: "Sequence[Weighed]") -> tuple[str, ...]:
     for index in range(len(ones[0].stored)):
         stored = sum(one.stored[index] for one in ones)
         error = sum(one.standard_errors[index] ** 2 for one in ones) ** 0.5
-        cells += [format_size(round(stored)), _ratio(size, stored, error)]
+        ratio = "-"
+        if stored:  # with its 95 % interval where a sample leaves one that shows
+            half = _CONFIDENCE * error / stored * size / stored
+            ratio = f"{size / stored:.2f}" + (f" ±{half:.2f}" if half >= 0.005 else "")
+        cells += [format_size(round(stored)), ratio]
     return (label, *cells)
-
-
-def _ratio(size: float, stored: float, error: float) -> str:
-    """With its 95 % interval where a sample leaves one that shows."""
-    if not stored:
-        return "-"
-    half = _CONFIDENCE * error / stored * size / stored
-    return f"{size / stored:.2f}" + (f" ±{half:.2f}" if half >= 0.005 else "")
 
 
 def _fillfactors(estimate: "Estimate", top: int) -> Iterator[str]:

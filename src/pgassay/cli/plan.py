@@ -9,7 +9,7 @@ from typing import TextIO
 from pgassay import outgoing
 from pgassay.analysis.numbers import bound_per_cent
 from pgassay.host.storage import UNKNOWN
-from pgassay.lab.plan import SEQUENTIAL_WAY, Elsewhere, MethodForecast, Plan, RiskForecast
+from pgassay.lab.plan import SEQUENTIAL, Elsewhere, MethodForecast, Plan, RiskForecast
 from pgassay.lab.runner import COUNTED_BLOCKS
 from pgassay.postgres.builds.builder import MissingBuild
 from pgassay.record.calibrations import TURNS
@@ -49,6 +49,7 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         f"  clusters    {_place(plan)}",
         *(f"              {_place(each)}" for each in plan.elsewhere),
         f"  blocks      {_span(str(plan.blocks_min), str(plan.blocks_max))}, {lengths(plan)}{budget}",
+        *reboot_lines(plan),
         f"  pairing     {plan.pairing}",
         # Only times are calibrated.
         *([] if plan.fixed.get("load.count") in COUNT_LEVELS else [f"  noise       {_noise(plan)}"]),
@@ -61,7 +62,6 @@ def print_plan(plan: Plan, *, as_json: bool, stream: TextIO | None = None) -> No
         *_listed("block 1", plan.first_block),
         *([f"  defaults    {plan.defaults}"] if plan.defaults else []),
         *_titled("model", likeness.in_words(plan.scale_model) if plan.scale_model is not None else ()),
-        *reboot_lines(plan),
         *_listed("differs", plan.differs),
         *(f"  warning     {warning}" for warning in plan.warnings),
         *(f"  missing     {each}" for each in plan.missing),
@@ -163,15 +163,15 @@ def lengths(plan: Plan) -> str:
     return f"a trial about {length}{source}: {whole}{prepared}{ageing}"
 
 
-_WAYS: Mapping[str, str] = {
-    SEQUENTIAL_WAY: "one server after the other",
+_METHODS: Mapping[str, str] = {
+    SEQUENTIAL: "one server after the other",
     TURNS: "servers in turns",
 }
 
 
 def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
     """A line a way that this machine was calibrated in; none where only one way is known: then `noise` says it."""
-    if not any(each.way != SEQUENTIAL_WAY for each in forecasts):
+    if not any(each.method != SEQUENTIAL for each in forecasts):
         return []
     lines = []
     for each in forecasts:
@@ -181,7 +181,9 @@ def forecast_lines(forecasts: Sequence[MethodForecast]) -> list[str]:
             high = "more" if each.high is None else f"{each.high * 100:.2g} %"
             low = "less" if each.low is None else f"{each.low * 100:.2g}"
             found = f"about ±{each.width * 100:.2g} % (between ±{low} and {high})"
-        lines.append(f"{_WAYS[each.way]}: {found} after {formatting.counted(each.blocks, 'block')}; {each.source}")
+        lines.append(
+            f"{_METHODS[each.method]}: {found} after {formatting.counted(each.blocks, 'block')}; {each.source}"
+        )
     return _titled("forecast", lines)
 
 

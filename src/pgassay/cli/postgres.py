@@ -47,13 +47,13 @@ def run(arguments: argparse.Namespace) -> int:
 def building_of(arguments: argparse.Namespace, *, quiet: bool = False) -> "Building":
     from pgassay.cli.progress import BuildLines
     from pgassay.lab.places import Building
-    from pgassay.postgres.builds.builder import tell_nobody
+    from pgassay.postgres.builds.builder import notify_nobody
 
     return Building(
         allowed=not getattr(arguments, "dry_run", False),
         allow_deb_src=arguments.allow_deb_src,
         jobs=arguments.build_jobs,
-        tell=tell_nobody if quiet else BuildLines(),
+        notify=notify_nobody if quiet else BuildLines(),
     )
 
 

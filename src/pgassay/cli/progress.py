@@ -83,7 +83,7 @@ class _Bar(Watcher):
         value = record.responses.get(self._primary)
         if record.status is not Status.VALID or value is None:
             reasons = "; ".join(f"{reason.code}: {reason.detail}" for reason in record.reasons)
-            self._tell(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
+            self._notify(f"trial {record.number} ({record.treatment}) {record.status}: {reasons}")
 
     def estimated(self, effects: Sequence[Effect], used_s: float) -> None:
         self._left.used_s = used_s
@@ -92,14 +92,14 @@ class _Bar(Watcher):
             return  # asked again after a drop: nothing new
         self._shown = effects
         for effect in effects:
-            self._tell(f"after {formatting.counted(effect.blocks, 'block')}: {_said(effect)}")
+            self._notify(f"after {formatting.counted(effect.blocks, 'block')}: {_said(effect)}")
 
     def ruled(self, study: Study) -> None:
         self._left.design = study.design
 
     def dropped(self, arm_name: str, reason: str) -> None:
         self._left.drop()
-        self._tell(f"{arm_name}: {reason}")
+        self._notify(f"{arm_name}: {reason}")
 
     def hosts(self, states: Sequence[HostState]) -> None:
         lines = {each.host: _doing(each) for each in states}
@@ -115,7 +115,7 @@ class _Bar(Watcher):
         if isfinite(left.left_s):
             self._progress.update(self._task, completed=used_s, total=used_s + left.left_s, left=str(left))
 
-    def _tell(self, text: str) -> None:
+    def _notify(self, text: str) -> None:
         self._progress.console.print(visible(text, keep=""))
 
 

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     require_extra()
     from pgassay.live.server import serve
 
-    def tell(address: str) -> None:
+    def notify(address: str) -> None:
         if arguments.json:
             from pgassay.report.json_values import to_json
 
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"{address}\nserving until Ctrl-C; this address is the key, so keep it to yourself", flush=True)
 
     with suppress(KeyboardInterrupt):  # the way to end it
-        serve(arguments.run, arguments.port, tell, arguments.parent)
+        serve(arguments.run, arguments.port, notify, arguments.parent)
     return SUCCESS
 
 

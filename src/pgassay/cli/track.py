@@ -90,15 +90,15 @@ def study_of(arguments: argparse.Namespace) -> "tuple[str, WrittenStudy]":
     return name, written
 
 
-def teller(arguments: argparse.Namespace) -> Callable[[str], None]:
+def notifier(arguments: argparse.Namespace) -> Callable[[str], None]:
     """What prints progress on standard error, unless the output is for scripts."""
     quiet = silent(arguments)
 
-    def tell(text: str) -> None:
+    def notify(text: str) -> None:
         if not quiet:
             print(text, file=sys.stderr, flush=True)
 
-    return tell
+    return notify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -128,7 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.record.disk import RealDisk
     from pgassay.report.json_values import to_json
 
-    subject, disk, tell = subject_of(arguments), RealDisk(), teller(arguments)
+    subject, disk, notify = subject_of(arguments), RealDisk(), notifier(arguments)
     branch = commits.Branch(Path(subject.repository), arguments.branch or "HEAD", LocalRunner(choose()))
     reference = branch.commit(arguments.reference)
     branch.commit(branch.name)
@@ -149,14 +149,14 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.dry_run:
         commits.TRACKS.require_same(disk, out, asked)
-        line = branch.due(commits.read(disk, out), arguments.since, tell)
+        line = branch.due(commits.read(disk, out), arguments.since, notify)
         print("".join(f"due: {each.name}\n" for each in chosen(line)) or "no commit is due\n", end="")
         return SUCCESS
-    tell(f"history: {out}")
+    notify(f"history: {out}")
     try:
         with commits.TRACKS.opened(disk, out, asked) as tracked:
             history = commits.read(disk, out)
-            line = branch.due(history, arguments.since, tell)
+            line = branch.due(history, arguments.since, notify)
             if arguments.accept:
                 commit = branch.commit(arguments.accept)
                 if commit.sha not in {each.commit.sha for each in history.points}:
@@ -172,7 +172,7 @@ def run(arguments: argparse.Namespace) -> int:
                 )  # fmt: skip
                 track = commits.Track(
                     tracked.reference, source, out, disk, blocks=arguments.each, machine=commits.machine_of,
-                    now=_now, tell=tell,
+                    now=_now, notify=notify,
                 )  # fmt: skip
                 points = [*branch.unfinished(history, line), *chosen(line)]
                 end_s = None if arguments.limit_s is None else time.monotonic() + arguments.limit_s

@@ -14,6 +14,7 @@ takes is known with a noise only (from `calibrate`, or an earlier run).
 
 from dataclasses import dataclass, replace
 from math import ceil, log, sqrt
+from typing import NamedTuple
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.forecast import blocks_to_distinguish, blocks_to_show_equivalence
@@ -55,8 +56,7 @@ class Extension:
     budget_s: float | None
 
 
-@dataclass(frozen=True)
-class Horizon:
+class Horizon(NamedTuple):
     """Blocks of the first stage of looks, and of both together; the same number where there is one stage."""
 
     first: int
@@ -108,10 +108,11 @@ def fixed_before(study: Study) -> Horizon:
     return Horizon(study.design.blocks_max, study.design.blocks_max)
 
 
-def ruled(study: Study, rule: int, horizon: Horizon | None, extension: Extension | None = None) -> Study:
+def ruled(study: Study, rule: int, fixed: tuple[int, int] | None, extension: Extension | None = None) -> Study:
     """The study as a record's rule judges it: by which interval, with the fixed horizon (None: not fixed yet),
     moderated variances, one error rate for all that is to be settled in addition to the primary response, and the end
     that it was extended to."""
+    horizon = fixed and Horizon(*fixed)
     design = replace(study.design, inner=rule < PRINTED_FROM_RULE)
     if rule >= FROM_RULE:
         design = replace(design, moderated=True, together=rule >= TOGETHER_FROM_RULE)

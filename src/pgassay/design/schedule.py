@@ -296,7 +296,12 @@ def _settled(study: Study, history: History, verdicts: Mapping[str, Verdict]) ->
     open_arms = [arm for arm in arms if arm.name not in decided and not is_reference(study, arm)]
     alone = [arm for arm in arms if is_reference(study, arm) and arm.name not in decided and not _has_mates(study, arm)]
     if not open_arms and not alone:
-        return Stop(_why_done(history, decided=bool(decided)))
+        reasons = tuple(history.drops.values())
+        if aside := sum(each.startswith(SET_ASIDE) for each in reasons):
+            done = f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
+            return Stop(done)
+        settled = decided or any(each.startswith(SETTLED) for each in reasons)
+        return Stop("every verdict is settled" if settled else _NOTHING_LEFT)
     needed = {name for arm in open_arms for name in _against(arm, verdicts)}
     for arm in arms:
         if arm.name in decided and arm.name not in needed:
@@ -326,14 +331,6 @@ def _too_coarse(study: Study, history: History, verdicts: Mapping[str, Verdict])
 
 def _against(arm: Arm, verdicts: Mapping[str, Verdict]) -> tuple[str, ...]:
     return verdicts[arm.name].against if arm.name in verdicts else (BASELINE,)
-
-
-def _why_done(history: History, *, decided: bool) -> str:
-    aside = sum(reason.startswith(SET_ASIDE) for reason in history.drops.values())
-    if aside:
-        return f"every verdict that the budget allows is settled; {aside} {plural('treatment', aside)} set aside"
-    settled = decided or any(reason.startswith(SETTLED) for reason in history.drops.values())
-    return "every verdict is settled" if settled else _NOTHING_LEFT
 
 
 def _hopeless(study: Study, history: History, verdicts: Mapping[str, Verdict]) -> Drop | None:

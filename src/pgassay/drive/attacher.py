@@ -490,22 +490,22 @@ class DriveSet:
             self._wal.release()
 
 
+@dataclass(frozen=True)
 class _AgeingOfBoth:
     """See `interfaces.store.Ageing`; several as one, each with what stands behind its drive's keys."""
 
-    def __init__(self, parts: list[tuple[Ageing, str]]) -> None:
-        self._parts = parts
+    parts: list[tuple[Ageing, str]]
 
     def begin(self) -> None:
-        for part, _ in self._parts:
+        for part, _ in self.parts:
             part.begin()
 
     def finish(self, key: str) -> None:
-        for part, suffix in self._parts:
+        for part, suffix in self.parts:
             part.finish(key + suffix)
 
     def abandon(self) -> None:
-        for part, _ in self._parts:
+        for part, _ in self.parts:
             part.abandon()
 
 

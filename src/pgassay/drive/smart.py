@@ -19,8 +19,9 @@ Nothing here checks what a drive reports.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -82,12 +83,12 @@ def number(value: Any) -> float | None:
         return None
 
 
+@dataclass(eq=False)
 class NvmeCli:
     """The program; each command's options are looked up once."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._helps: dict[tuple[str, ...], str] = {}
+    runner: Runner
+    _helps: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
 
     def ask(self, command: tuple[str, ...], device: Path, *more: str) -> str:
         """What a command says of a device, in JSON; nothing where it fails, or knows no JSON."""
@@ -110,7 +111,7 @@ class NvmeCli:
 
     def _run(self, *arguments: str) -> Completed | None:
         try:
-            return self._runner.run([PROGRAM, *arguments], privileged="asks a drive", timeout_s=TIMEOUT_S)
+            return self.runner.run([PROGRAM, *arguments], privileged="asks a drive", timeout_s=TIMEOUT_S)
         except (BenchError, TimeoutError):
             return None
 
@@ -220,13 +221,24 @@ def _device_stats(log: Mapping[str, Any], plugin: str) -> Media | None:
     return Media(written, number(host.get("raw")) if isinstance(host, dict) else None, _UNITS_OF.get(plugin))
 
 
-def _micron(log: Mapping[str, Any], plugin: str) -> Media | None:
-    names = ("NAND Writes (Bytes Written)",), ("Physical Media Units Written",)
-    return _sum_of(log, *names, ("Physical Media Units Written - TLC", "Physical Media Units Written - SLC"))
+def _sum_of(choices: Sequence[Sequence[str]], log: Mapping[str, Any], plugin: str) -> Media | None:
+    """The sum of the first of these groups of names that is there in whole, in bytes."""
+    for names in choices:
+        parts = [number(log.get(name)) for name in names]
+        if all(part is not None for part in parts):
+            return Media(sum(part for part in parts if part is not None), unit_bytes=1)
+    return None
 
 
-def _wd_cells(log: Mapping[str, Any], plugin: str) -> Media | None:
-    return _sum_of(log, ("NAND Writes TLC (Bytes)", "NAND Writes SLC (Bytes)"))
+_micron = partial(
+    _sum_of,
+    (
+        ("NAND Writes (Bytes Written)",),
+        ("Physical Media Units Written",),
+        ("Physical Media Units Written - TLC", "Physical Media Units Written - SLC"),
+    ),
+)
+_wd_cells = partial(_sum_of, (("NAND Writes TLC (Bytes)", "NAND Writes SLC (Bytes)"),))
 
 
 def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
@@ -234,14 +246,13 @@ def _wd_halves(log: Mapping[str, Any], plugin: str) -> Media | None:
     return None if high is None or low is None else Media(high * 2.0**64 + low, unit_bytes=1)
 
 
-def _wd_flat(log: Mapping[str, Any], plugin: str) -> Media | None:
-    nand = number(log.get("nand_bytes_written raw"))
-    return None if nand is None else Media(nand, number(log.get("host_bytes_written raw")))
+def _pair(names: tuple[str, str], unit_bytes: int | None, log: Mapping[str, Any], plugin: str) -> Media | None:
+    nand, host = (number(log.get(name)) for name in names)
+    return None if nand is None else Media(nand, host, unit_bytes)
 
 
-def _fdp(log: Mapping[str, Any], plugin: str) -> Media | None:
-    media, host = number(log.get("mbmw")), number(log.get("hbmw"))
-    return None if media is None else Media(media, host, unit_bytes=1)
+_wd_flat = partial(_pair, ("nand_bytes_written raw", "host_bytes_written raw"), None)
+_fdp = partial(_pair, ("mbmw", "hbmw"), 1)
 
 
 Form = Callable[[Mapping[str, Any], str], Media | None]
@@ -269,15 +280,6 @@ def parse_media(command: Command, text: str) -> Media | None:
                 found = form(log, command[0])
                 if found is not None:
                     return found
-    return None
-
-
-def _sum_of(log: Mapping[str, Any], *choices: tuple[str, ...]) -> Media | None:
-    """The sum of the first of these groups of names that is there in whole, in bytes."""
-    for names in choices:
-        parts = [number(log.get(name)) for name in names]
-        if all(part is not None for part in parts):
-            return Media(sum(part for part in parts if part is not None), unit_bytes=1)
     return None
 
 
@@ -378,15 +380,15 @@ class SmartCounters:
         return {}
 
 
+@dataclass(eq=False)
 class SmartOfMounts:
     """What lies under a mount, asked once for each drive: nothing for other devices, or without answers.
 
     Partitions and namespaces of one drive share its counters, so that they are seen to be one.
     """
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
-        self._known: dict[Path, DriveCounters | None] = {}
+    runner: Runner
+    _known: dict[Path, DriveCounters | None] = field(default_factory=dict, init=False)
 
     def of(self, device: str) -> DriveCounters | None:
         """The counters of the drive that a device is, or is a part of; None where there are none.
@@ -402,9 +404,9 @@ class SmartOfMounts:
         if drive not in self._known:
             counters: DriveCounters
             if nvme is not None:
-                counters = SmartCounters(self._runner, drive, Path(nvme["namespace"]))
+                counters = SmartCounters(self.runner, drive, Path(nvme["namespace"]))
             else:
-                counters = SataCounters(self._runner, drive)
+                counters = SataCounters(self.runner, drive)
             self._known[drive] = counters if counters() else None
         return self._known[drive]
 
@@ -478,19 +480,19 @@ def unit_bytes(counted: float, true_bytes: float) -> float | None:
     return 2.0 ** round(exponent) if abs(2 ** (exponent - round(exponent)) - 1) <= UNIT_TOLERANCE else None
 
 
+@dataclass(eq=False)
 class SataCounters:
     """Reads one SATA drive; see `interfaces.drive_counters.DriveCounters`. The device is only asked, never written."""
 
-    def __init__(self, runner: Runner, device: Path) -> None:
-        self._runner = runner
-        self._device = device
-        self._page_bytes: float | None = None
+    runner: Runner
+    device: Path
+    _page_bytes: float | None = field(default=None, init=False)
 
     def __call__(self) -> Counted:
         """What the drive reports now; nothing where smartctl is missing or the drive does not answer."""
         try:
-            done = self._runner.run(
-                [SMARTCTL, *SMARTCTL_OPTIONS, str(self._device)], privileged="asks a drive", timeout_s=TIMEOUT_S
+            done = self.runner.run(
+                [SMARTCTL, *SMARTCTL_OPTIONS, str(self.device)], privileged="asks a drive", timeout_s=TIMEOUT_S
             )
         except (BenchError, TimeoutError):
             return {}

@@ -196,7 +196,7 @@ class _Load:
         self._random = np.random.default_rng(seed)
         self._requests = signature
         self._sizes_cold = round(target.cold_share * _BLOCK_BYTES)
-        self._written, self._writes = np.unique(signature.blocks, return_counts=True)
+        self._written, writes = np.unique(signature.blocks, return_counts=True)
         if len(self._written) > self._live:
             raise UsageError("the recorded load writes more blocks than are live", "give a larger --live-share")
         # Which block of the recorded drive lies where: what is live, without the gaps, in the order of addresses.
@@ -210,12 +210,9 @@ class _Load:
         self._run = np.repeat(np.arange(len(signature.runs)), signature.runs)
         self._from = np.cumsum(signature.runs, dtype=np.int64) - signature.runs
         self._turns = np.zeros(self._tiles * len(signature.runs), np.int64)
-
-    @property
-    def coldest_turn(self) -> float:
-        """Block writes in which the coldest tenth of what is written is written once over."""
-        coldest = np.sort(self._writes)[: math.ceil(_COLDEST * len(self._writes))]
-        return self._tiles * len(coldest) / float(coldest.sum()) * self._requests.writes
+        coldest = np.sort(writes)[: math.ceil(_COLDEST * len(writes))]
+        # Block writes in which the coldest tenth of what is written is written once over.
+        self.coldest_turn = self._tiles * len(coldest) / float(coldest.sum()) * signature.writes
 
     def fill(self) -> tuple[NDArray[np.uint32], NDArray[np.uint16]]:
         """Everything that is live, once and in order."""

@@ -277,19 +277,18 @@ class HostedBlock:
                 return Arrived(self.order.block, self.host, tuple(parcels))
             in_turns = isinstance(decision, RunBlock)
             arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
-            assignments = [self._assign(arm, decision.attempt, len(parcels) + place) for place, arm in enumerate(arms)]
+            assignments = []
+            for number, arm in enumerate(arms, start=len(parcels) + 1):
+                staging = self.place / f"{number:06d}"
+                self.resolved.environment.disk.mkdir(staging)
+                seed = trial_seed(self.order.seed, self.order.block, decision.attempt)
+                assignments.append(Assignment(number, self.order.block, decision.attempt, arm, seed, staging))
             prepared = [try_to_prepare(self.resolved.of(arm)) for arm in arms]
             played = play(self.resolved, assignments, prepared, self.order.seed, in_turns=in_turns)
             for assignment, (record, series) in zip(assignments, played, strict=True):
                 environment = self.resolved.environment
                 parcels.append(pack(environment.disk, assignment.staging, record, series, environment.files))
                 finished.append(FinishedTrial(record.block, record.arm, record.attempt, record.status))
-
-    def _assign(self, arm: Arm, attempt: int, place: int) -> Assignment:
-        staging = self.place / f"{place + 1:06d}"
-        self.resolved.environment.disk.mkdir(staging)
-        seed = trial_seed(self.order.seed, self.order.block, attempt)
-        return Assignment(place + 1, self.order.block, attempt, arm, seed, staging)
 
 
 AHEAD = 2

@@ -36,12 +36,12 @@ HANGS_S = 600.0
 """And at least so long: short blocks are held up by things that end."""
 
 
+@dataclass(eq=False)
 class Pace:
     """Lengths of the blocks that have come home."""
 
-    def __init__(self) -> None:
-        self._first_s: dict[str, float] = {}
-        self._later_s: list[float] = []
+    _first_s: dict[str, float] = field(default_factory=dict, init=False)
+    _later_s: list[float] = field(default_factory=list, init=False)
 
     def ended(self, host: str, seconds: float) -> None:
         if host in self._first_s:

@@ -112,10 +112,6 @@ class Keeper:
         self._words: list[bytes] = []
         self._start()
 
-    @property
-    def pid(self) -> int:
-        return self._process.pid
-
     def add(self, word: str) -> None:
         """One more argument of the command. A keeper that somebody killed is replaced."""
         self._words.append(os.fsencode(word) + b"\0")

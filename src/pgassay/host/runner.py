@@ -255,7 +255,9 @@ class LocalRunner:
             except BaseException:
                 _abandon(process)
                 raise
-            printed, complained = map(_printed, (said, complaint))
+            for file in (said, complaint):
+                file.seek(0)
+            printed, complained = (file.read(PRINTED_BYTES_MAX).decode(errors="replace") for file in (said, complaint))
         if stage is not None:
             printed, complained = stage.in_our_paths(printed), stage.in_our_paths(complained)
         return Completed(tuple(command), process.returncode, printed, complained)
@@ -380,11 +382,6 @@ def _await_bounded(
 def _unnamed() -> IO[bytes]:
     """A file without a name, in memory where the system has such files: a full drive keeps no program from printing."""
     return os.fdopen(os.memfd_create("text"), "w+b") if hasattr(os, "memfd_create") else TemporaryFile()
-
-
-def _printed(file: IO[bytes]) -> str:
-    file.seek(0)
-    return file.read(PRINTED_BYTES_MAX).decode(errors="replace")
 
 
 def _text(path: Path) -> str:

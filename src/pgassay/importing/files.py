@@ -140,6 +140,7 @@ class _Parser(HTMLParser):
             self._data.append(data)
 
 
+@dataclass
 class Registry:
     """Every reader in the order in which they are asked: ours, those of other packages, and that of tables.
 
@@ -147,8 +148,7 @@ class Registry:
     them cannot be used; their files are left out as unrecognised.
     """
 
-    def __init__(self) -> None:
-        self.broken: tuple[PluginError, ...] = ()
+    broken: tuple[PluginError, ...] = ()
 
     def readers(self) -> Iterator[Reader]:
         yield from READERS

@@ -60,18 +60,17 @@ def not_a_choice(name: str, text: str, words: Iterable[str]) -> UsageError:
 def optional(kind: Kind[Value]) -> Kind[Value | None]:
     """The same kind, or `none` for None."""
 
-    def parse(name: str, text: str) -> Value | None:
-        return None if text.strip() == NONE else kind.parse(name, text)
-
-    def show(value: Value | None) -> str:
-        return NONE if value is None else kind.show(value)
-
     def each_path(value: Value | None, change: Change) -> Value | None:
         return value if value is None or kind.each_path is None else kind.each_path(value, change)
 
-    paths = None if kind.each_path is None else each_path
-    accepts = f"{kind.accepts}, or {NONE}"
-    return Kind(parse, show, accepts, takes_none=True, each_path=paths, holds_rows=kind.holds_rows)
+    return Kind(
+        lambda name, text: None if text.strip() == NONE else kind.parse(name, text),
+        lambda value: NONE if value is None else kind.show(value),
+        f"{kind.accepts}, or {NONE}",
+        takes_none=True,
+        each_path=None if kind.each_path is None else each_path,
+        holds_rows=kind.holds_rows,
+    )
 
 
 def whole(least: int = 1, most: int | None = None) -> Kind[int]:

@@ -63,11 +63,7 @@ def echoed(name: str, level: Level, readable: Readable) -> str | None:
 
 def answer_to(sql: str) -> ReadBack:
     """The only value that the server returns for `sql`, which must be the level in canonical form."""
-
-    def read_back(name: str, level: Level, readable: Readable) -> str | None:
-        return str(readable.server.query(sql)[0][0])
-
-    return read_back
+    return lambda name, level, readable: str(readable.server.query(sql)[0][0])
 
 
 def rows_of(*tables: str) -> ReadBack:

@@ -14,6 +14,7 @@ load's backends and their parallel workers.
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
@@ -175,14 +176,9 @@ def per_transaction(
 
     `scale` is RATIO for what no transaction goes without, else DIFFERENCE.
     """
-    if callable(counted):
-        measured = counted
-    else:
-        names = (counted,) if isinstance(counted, str) else tuple(counted)
-
-        def measured(counters: Differences) -> float | None:
-            return total(counters, names)
-
+    measured = counted
+    if not callable(measured):
+        measured = partial(total, names=(measured,) if isinstance(measured, str) else tuple(measured))
     response = Response(f"{name}_per_transaction", f"{title}, per transaction", unit, Better.LOWER, scale, cost=True)
     return Cost(response, lambda counters, transactions: quotient(measured(counters), transactions))
 

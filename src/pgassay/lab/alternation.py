@@ -21,7 +21,7 @@ from pgassay.interfaces.errors import ClientLostError, ClusterError, HostError, 
 from pgassay.interfaces.load import LoadResult
 from pgassay.interfaces.probe import FileReader, Reader, Reading, Sample, product, quotient
 from pgassay.interfaces.running import Elsewhere
-from pgassay.interfaces.slices import Beat, LatencyHistogram, Metronome, Slice, SlicePlayer
+from pgassay.interfaces.slices import LatencyHistogram, Metronome, Slice, SlicePlayer
 from pgassay.lab import checks
 from pgassay.lab.checks import Evidence
 from pgassay.lab.environment import Sampling
@@ -238,13 +238,6 @@ class LiveTrial:
             replace(each, source=f"{SOURCE}{WARM_UP_SUFFIX}") if each.source == SOURCE else each
             for each in self._samples
         ]
-
-    def note_machine(self, round_: int, before: Beat, after: Beat) -> None:
-        """How fast the machine was before and after a round is noted with the turn that it had in it."""
-        if self.turns and self.turns[-1].round == round_:
-            sooner, later = before.covariates(), after.covariates()
-            means = {name: (sooner[name] + later[name]) / 2 for name in sooner.keys() & later.keys()}
-            self.turns[-1] = replace(self.turns[-1], machine=means)
 
     def conclude(self, discarded: Mapping[int, str], disturbed: tuple[Reason, ...]) -> None:
         """Make one result of the turns, without the discarded rounds (round to why); then as any trial ends."""
@@ -543,8 +536,11 @@ class AlternatingBlock:
             if before is not None and metronome is not None:
                 with trial.trial.state.laps("measure"):  # its own, since the budget pays for the time
                     after = metronome.beat()
-                for each in living.values():
-                    each.note_machine(round_, before, after)
+                sooner, later = before.covariates(), after.covariates()
+                means = {name: (sooner[name] + later[name]) / 2 for name in sooner.keys() & later.keys()}
+                for each in living.values():  # with the turn that it had in this round
+                    if each.turns and each.turns[-1].round == round_:
+                        each.turns[-1] = replace(each.turns[-1], machine=means)
                 before = after  # nothing happens before the next round
             if round_ == _PROBED_ROUNDS and any(each.longer_s(slice_s) > slice_s for each in self._living.values()):
                 return None

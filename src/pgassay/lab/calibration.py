@@ -20,7 +20,7 @@ from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.decisions import preparation_s
 from pgassay.lab.environment import Environment
 from pgassay.lab.preparation import prepare_snapshot
-from pgassay.lab.run import Watching, WrittenStudy, committed, journalled, run_at, write_study
+from pgassay.lab.run import Watching, committed, journalled, run_at, write_study
 from pgassay.lab.runner import Done, Watcher, journal_preparation, keep_trials, trial_seed
 from pgassay.lab.trial import Cluster, Trial
 from pgassay.lab.trial_state import Assignment
@@ -143,11 +143,13 @@ def play_turns(calibration: Run, options: BenchOptions, watch: Watching) -> None
 
     Raises `PgassayError` where this load cannot be played so here, or the bench fails.
     """
-
-    def write() -> WrittenStudy:
-        return write_study(TURNS_STUDY, turns_document(calibration.study))
-
-    run_at(calibration.path / TURNS, write, options, watch, calibration.header.command)
+    run_at(
+        calibration.path / TURNS,
+        lambda: write_study(TURNS_STUDY, turns_document(calibration.study)),
+        options,
+        watch,
+        calibration.header.command,
+    )
 
 
 @dataclass

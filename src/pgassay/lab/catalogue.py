@@ -23,11 +23,6 @@ class FactorCatalogue:
     def names(self) -> Sequence[str]:
         return sorted(factor.pattern for factor in self._factors)
 
-    def namesakes(self, setting: str) -> Sequence[str]:
-        """Factors that are no settings of the server and end in this name: `load.scale` for `scale`."""
-        ours = (name for name in self.names() if not name.startswith("server."))
-        return [name for name in ours if name.endswith(f".{setting}") and "*" not in name]
-
     def all(self) -> Sequence[Factor]:
         return sorted(self._factors, key=lambda each: each.pattern)
 

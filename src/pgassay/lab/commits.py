@@ -534,7 +534,7 @@ class Bisection:
     folder: Path
     disk: Disk
     limits: Limits
-    tell: Callable[[str], None] = lambda text: None
+    notify: Callable[[str], None] = lambda text: None
     _steps: int = field(default=0, init=False)
     _pairs: list[tuple[NextBlock, Pair]] = field(default_factory=list, init=False)
     _skipped: dict[int, str] = field(default_factory=dict, init=False)
@@ -554,7 +554,7 @@ class Bisection:
                     "name another one with --bad",
                 )
             mean = analysis.difference([each.contrast for each in self._seen], self.limits.first)
-            self.tell(good_against_bad(mean, len(self._seen)))
+            self.notify(good_against_bad(mean, len(self._seen)))
         if not analysis.shown(mean, self.limits.least):
             return self._answer(mean, None)
         known = self._known()
@@ -564,7 +564,7 @@ class Bisection:
             self._step(asked, 1)
             known = self._known()
             best = max(known, key=lambda each: each.share)
-            self.tell(
+            self.notify(
                 f"{len(self._seen)} blocks; most probable: {self.commits[best.upto].name} ({100.0 * best.share:.0f} %)"
             )
         return self._answer(mean, span)
@@ -601,7 +601,7 @@ class Bisection:
                 ) from None
             keep_file(self.disk, note, f"{error}\n".encode())
             self._skipped[place] = str(error)
-            self.tell(f"skipped: {commit.name}: {error}")
+            self.notify(f"skipped: {commit.name}: {error}")
             return
         self._pairs += [(asked, pair) for pair in usable]
 
@@ -770,14 +770,16 @@ class Branch:
     def commit(self, name: str) -> Commit:
         return commit_of(self.runner, self.repository, name)
 
-    def due(self, history: History, since: str | None, tell: Callable[[str], None]) -> Sequence[Commit]:
+    def due(self, history: History, since: str | None, notify: Callable[[str], None]) -> Sequence[Commit]:
         """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
         if history.last is not None:
             with suppress(UsageError):  # gone with a branch that was rewritten
                 found = after(self.runner, self.repository, history.last, self.name)
                 if found is not None:
                     return found
-            tell(f'"{self.name}" no longer has {history.last}, the last measured commit: going on with the newest one')
+            notify(
+                f'"{self.name}" no longer has {history.last}, the last measured commit: going on with the newest one'
+            )
         if history.last is not None or since is None:
             return (self.commit(self.name),)
         found = after(self.runner, self.repository, since, self.name)
@@ -812,7 +814,7 @@ class Track:
     blocks: int = field(kw_only=True)
     machine: Machine = field(kw_only=True)
     now: Callable[[], datetime] = field(kw_only=True)
-    tell: Callable[[str], None] = field(kw_only=True, default=lambda text: None)
+    notify: Callable[[str], None] = field(kw_only=True, default=lambda text: None)
 
     def measure(
         self, commits: Sequence[Commit], parents: Mapping[str, str], enough: Callable[[], bool] = lambda: False
@@ -837,13 +839,13 @@ class Track:
             point = self._point(commit, parent, pairs, path)
         except UnmeasuredError as error:
             keep_file(self.disk, _with_ending(path, SKIPPED), f"{error}\n".encode())
-            self.tell(f"skipped: {commit.name}: {error}")
+            self.notify(f"skipped: {commit.name}: {error}")
             return
         data = msgspec.json.encode(point)
         whole = _File(msgspec.Raw(data), hashlib.sha256(data).hexdigest())
         keep_file(self.disk, _with_ending(path, POINT), msgspec.json.encode(whole) + b"\n")
         change = percent(exp(point.mean))
-        self.tell(f"measured: {commit.name}: {change} against the reference, {point.blocks} blocks")
+        self.notify(f"measured: {commit.name}: {change} against the reference, {point.blocks} blocks")
 
     def _path(self, name: str) -> Path:
         """That of the commit's run: the one that is there, or the next number."""

@@ -38,6 +38,9 @@ MODELLED_MISSES = {
     for kind in MISSES
 }
 BY_A_CLOCK = ("walwriter", "background writer")
+USE_UP_WAL_BUFFERS = ("SELECT pg_switch_wal()", "CHECKPOINT", "SELECT pg_switch_wal()")
+"""Before it was stopped the WAL writer initialised buffers ahead, more or fewer, which backends then need not. The end
+of a segment uses them up, that of the next those which reach beyond the first."""
 PATIENCE_S = 600.0
 """Until the processes of a load have ended and written their counts; an instrument makes them slow to end."""
 _POLL_S = 0.05

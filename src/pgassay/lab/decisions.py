@@ -91,15 +91,13 @@ class Decided:
 def decide(study: Study, header: RunHeader, trials: Sequence[TrialRecord], entries: Sequence[Entry]) -> Decided:
     """The next decision after these committed trials and journal lines."""
     history = history_of(study, trials, entries)
-    fixed = horizon_in(entries)
-    horizon = fixed and Horizon(*fixed)
-    extension = extension_in(entries)
-    study = ruled(study, header.rule, horizon, extension)
+    fixed, extension = horizon_in(entries), extension_in(entries)
+    study = ruled(study, header.rule, fixed, extension)
     verdicts: Mapping[str, Verdict] = {}
     effects: tuple[Effect, ...] = ()
     line = Written(Step.STOP, inputs_sha256(history), round(history.elapsed_s, 3), 0.0)
     if history.trials and between_blocks(study, header.seed, history):
-        if horizon is None and history.block >= FIXED_AFTER and header.rule >= FROM_RULE:
+        if fixed is None and history.block >= FIXED_AFTER and header.rule >= FROM_RULE:
             horizon = horizon_of(study, history)
             study = ruled(study, header.rule, horizon, extension)
             line = replace(line, stage=horizon.first, horizon=horizon.last)
@@ -189,7 +187,7 @@ def extension_of(
     """
     history, fixed = history_of(study, trials, entries), horizon_in(entries)
     horizon = Horizon(*fixed) if fixed else fixed_before(study) if header.rule < FROM_RULE else None
-    now = ruled(study, header.rule, fixed and Horizon(*fixed), extension_in(entries))
+    now = ruled(study, header.rule, fixed, extension_in(entries))
     least, most = blocks or (now.design.blocks_min, now.design.blocks_max)
     last = None if horizon is None else reach(header.rule, horizon)
     if blocks is None and more_s is not None:  # the time ends it, not a number of blocks

@@ -242,15 +242,14 @@ def drive_remarks(resolved: "ResolvedStudy", bench: "Workbench") -> tuple[tuple[
     first = {arm.setup.drive: arm for arm in reversed(resolved.arms)}
     smart, elsewhere = bench.counting(), bench.options.snapshots_in
     keeper = None if elsewhere is None else smart(mount_of(elsewhere).device)
-
-    def keeps(drive: RealDrive) -> bool:
-        return elsewhere is None or drive.counters is keeper
-
     found: dict[str, dict[str, None]] = {}
     for options, arm in first.items():
         mount = arm.drive.mount()
         drives = real_drives(options, mount, bench.data_directory, smart)
-        said = {DRIVES: [not_told(drives, wanted)], CONTENTS: contents(drives, wanted, keeps)}
+        said = {
+            DRIVES: [not_told(drives, wanted)],
+            CONTENTS: contents(drives, wanted, lambda drive: elsewhere is None or drive.counters is keeper),
+        }
         for code, texts in said.items():
             found.setdefault(code, {}).update(dict.fromkeys(filter(None, texts)))
     return tuple((code, "; ".join(texts)) for code, texts in found.items() if texts)

@@ -38,8 +38,8 @@ class Sampling(Protocol):
     def read_all(self) -> tuple[Reading, ...]:
         """One reading of every probe, now."""
 
-    def start(self, tell: Callable[[Reading], None] | None = None) -> None:
-        """Begin to sample, once a second; `tell` gets each reading as it is made."""
+    def start(self, notify: Callable[[Reading], None] | None = None) -> None:
+        """Begin to sample, once a second; `notify` gets each reading as it is made."""
 
     def stop(self) -> tuple[Sample, ...]:
         """End it and return every sample since `start`."""

@@ -253,8 +253,7 @@ def known_trial_s(nearest: Nearest) -> float | None:
 
 def known_pace(resolved: ResolvedStudy, latest: int = known.LATEST) -> Pace:
     """How many times as long as expected trials of this kind took in the `latest` runs here."""
-    lengths_file = user_file().with_name(known.LENGTHS_FILE)
-    lengths = formats.read_or(resolved.environment.disk, lengths_file, known.KnownLengths())
+    lengths = formats.read_or(resolved.environment.disk, user_file(known.LENGTHS_FILE), known.KnownLengths())
     return lengths.pace(*_kind_of(resolved), latest)
 
 
@@ -267,7 +266,7 @@ def remember_lengths(resolved: ResolvedStudy, trials: Sequence[TrialRecord], pre
         if found is not None:
             now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             new = Lengths(now, *_kind_of(resolved), *found)
-            known.remember_lengths(resolved.environment.disk, user_file().with_name(known.LENGTHS_FILE), new)
+            known.remember_lengths(resolved.environment.disk, user_file(known.LENGTHS_FILE), new)
 
 
 def _kind_of(resolved: ResolvedStudy) -> tuple[Kind, int]:
@@ -303,9 +302,9 @@ def _place(mount: Mount) -> Setting:
 
 
 def known_disk(mount: Mount) -> dict[str, Any]:
-    found = formats.read_or(RealDisk(), user_file().with_name(known.DISK_FILE), known.KnownDisks()).of(_place(mount))
+    found = formats.read_or(RealDisk(), user_file(known.DISK_FILE), known.KnownDisks()).of(_place(mount))
     return found.facts() if found is not None else {}
 
 
-def user_file() -> Path:
-    return calibrations.user_file(os.environ, Path.home())
+def user_file(name: str = calibrations.FILE) -> Path:
+    return calibrations.user_file(os.environ, Path.home()).with_name(name)

@@ -16,7 +16,7 @@ from pgassay.host.accounts import require_reach
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.interfaces.places import Account
 from pgassay.interfaces.running import Clock, Runner
-from pgassay.postgres.builds.builder import Builder, Tell, Toolchain, tell_nobody
+from pgassay.postgres.builds.builder import Builder, Notify, Toolchain, notify_nobody
 from pgassay.postgres.builds.cache import VARIABLE as CACHE_VARIABLE
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.sources import Sources
@@ -85,7 +85,7 @@ class Building:
     allowed: bool = True
     allow_deb_src: bool = False
     jobs: int = 0
-    tell: Tell = tell_nobody
+    notify: Notify = notify_nobody
 
 
 def builder_of(
@@ -112,7 +112,7 @@ def builder_of(
         sources=Sources(cache, runner, fallback=installed, allow_deb_src=building.allow_deb_src),
         toolchain=Toolchain(runner, environment),
         jobs=building.jobs or os.cpu_count() or 1,
-        tell=building.tell,
+        notify=building.notify,
     )
 
 

@@ -32,7 +32,7 @@ from pgassay.record.calibrations import TURNS
 from pgassay.study.model import ALTERNATE, Study
 from pgassay.study.scale_model import ScaleModel
 
-SEQUENTIAL_WAY = "one-after-the-other"
+SEQUENTIAL = "one-after-the-other"
 """Besides the ways of `record.calibrations`."""
 
 
@@ -41,7 +41,7 @@ class MethodNoise:
     """The noise that a way of running a block's servers leaves, by a calibration of this machine: one arm's, a share,
     with its interval; `high` is None where that has no end."""
 
-    way: str
+    method: str
     noise: float
     low: float
     high: float | None
@@ -56,7 +56,7 @@ class MethodForecast:
     with the ends of the noise's own interval, as far as the calibration knows it.
     """
 
-    way: str
+    method: str
     blocks: int
     width: float | None
     low: float | None
@@ -168,14 +168,17 @@ def plan(prepared: Prepared, seed: int) -> Plan:
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
     design, rounds = study.design, rounds_of(window_s(loads), study.design.slice_s)
     nearest = nearest_calibrations(resolved, mount)
-    ways, calibrated_s = known_ways(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
+    methods, calibrated_s = known_methods(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
     timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else calibrated_s
-    own_way, pairing = SEQUENTIAL_WAY, prepared.pairing or "one server after the other"
+    own, pairing = SEQUENTIAL, prepared.pairing or "one server after the other"
     if design.pairing == ALTERNATE:
         servers = max(map(len, cells(study.arms)))
-        own_way, pairing = TURNS, f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each"
-    noise = next((each for each in ways if each.way == own_way), None)
+        own, pairing = (
+            TURNS,
+            f"{servers} servers at once take turns: {rounds} slices of {design.slice_s:g} s each",
+        )
+    noise = next((each for each in methods if each.method == own), None)
     first_s = ahead.preparation_s + ahead.ageing_s
     sizes = size_up(study, trial_s, preparation_s=first_s, noise=noise.noise if noise else None)
     comparisons = max(1, sum(not is_baseline(study, arm) for arm in study.arms))
@@ -222,7 +225,9 @@ def plan(prepared: Prepared, seed: int) -> Plan:
         equivalence_blocks=sizes.equivalence_needed,
         difference_blocks=sizes.difference_needed,
         block_s=sizes.block_s,
-        forecasts=tuple(forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in ways),
+        forecasts=tuple(
+            forecast_of(each, sizes.blocks_affordable or design.blocks_max, comparisons) for each in methods
+        ),
         defaults=describe_defaults(study),
         scale_model=study.model,
         reboots_min=design.blocks_min - 1 if design.reboots else 0,  # one after each block but the last
@@ -255,7 +260,9 @@ def risk_forecast(study: Study, cuts: Sequence[int], sizes: Sizes, first_s: floa
     )
 
 
-def known_ways(resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns: str = "") -> tuple[MethodNoise, ...]:
+def known_methods(
+    resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns: str = ""
+) -> tuple[MethodNoise, ...]:
     """Each way of running a block's servers that was calibrated and may answer this study, in turns by these `rounds`.
 
     `no_turns` says why turns are not possible where that is known: asking once more may start programs.
@@ -264,7 +271,7 @@ def known_ways(resolved: ResolvedStudy, nearest: Nearest, rounds: int, no_turns:
     alone = known_noise(study.primary, nearest)
     if alone is not None:
         noise = alone.found
-        found.append(MethodNoise(SEQUENTIAL_WAY, noise.noise, noise.noise_low, noise.noise_high, alone.source))
+        found.append(MethodNoise(SEQUENTIAL, noise.noise, noise.noise_low, noise.noise_high, alone.source))
     if study.design.pairing != ALTERNATE and (no_turns or refusals(resolved)):
         return tuple(found)
     if (known := known_turns(study.primary, nearest)) is not None:
@@ -280,4 +287,4 @@ def forecast_of(known: MethodNoise, blocks: int, comparisons: int) -> MethodFore
         None if noise is None else resolution(noise, blocks, comparisons=comparisons)
         for noise in (known.noise, known.low, known.high)
     )
-    return MethodForecast(known.way, blocks, width, low, high, known.source)
+    return MethodForecast(known.method, blocks, width, low, high, known.source)

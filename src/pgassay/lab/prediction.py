@@ -435,10 +435,11 @@ def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | No
     capacity, spare = (regime.get(f"{_SOURCE}.{name}") for name in ("capacity_bytes", "over_provisioning"))
     superblock = regime.get(f"{_SOURCE}.superblock_bytes")
     settled = regime.get(f"{_SOURCE}.settled_write_amplification")
-    ratio = _median(trials, RATIO)
+    ratios = [value for trial in trials if (value := trial.responses.get(RATIO)) is not None]
+    sized = any(trial.responses.get(DATABASE) is not None for trial in trials)
     if not run.disk.exists(files[0]) or not isinstance(capacity, int | float) or not isinstance(spare, int | float):
         return None
-    if _median(trials, DATABASE) is None or ratio is None:
+    if not ratios or not sized:
         return None
     level = trials[0].levels.get(_LIVE_SHARE)
     texts = dict.fromkeys(run.disk.read(file).decode() for file in files if run.disk.exists(file))
@@ -453,10 +454,5 @@ def _one(run: Run, place: Place, trials: Sequence[TrialRecord]) -> Recorded | No
         int(superblock) // _BLOCK_BYTES if isinstance(superblock, int | float) else None,
         float(level.canonical) if level is not None else DriveOptions().live_share,
         settled if isinstance(settled, float) else None,
-        ratio,
+        median(ratios),
     )
-
-
-def _median(trials: Sequence[TrialRecord], name: str) -> float | None:
-    found = [value for trial in trials if (value := trial.responses.get(name)) is not None]
-    return median(found) if found else None

@@ -112,7 +112,11 @@ def check(resolved: ResolvedStudy) -> Checked:
             try:
                 arm.installation.check_settings(arm.settings)
             except NotSettableError as error:
-                namesakes = resolved.environment.catalogue.namesakes(error.name)
+                namesakes = [  # factors that are no settings of the server, as load.scale for scale
+                    each
+                    for each in resolved.environment.catalogue.names()
+                    if each.endswith(f".{error.name}") and not each.startswith("server.") and "*" not in each
+                ]
                 if namesakes:
                     raise UsageError(error.message, f"did you mean {' or '.join(namesakes)}?") from None
                 raise

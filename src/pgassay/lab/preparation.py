@@ -84,24 +84,24 @@ class PreparedSnapshot:
     seconds: float
 
 
-Tell = Callable[[PreparedSnapshot], None]
+Notify = Callable[[PreparedSnapshot], None]
 
 
-def tell_nobody(prepared: PreparedSnapshot) -> None:
+def notify_nobody(prepared: PreparedSnapshot) -> None:
     """For callers that keep no journal of snapshots."""
 
 
-def prepare_snapshot(arm: ResolvedArm, tell: Tell = tell_nobody) -> PreparedSnapshot:
+def prepare_snapshot(arm: ResolvedArm, notify: Notify = notify_nobody) -> PreparedSnapshot:
     """Make the arm's golden snapshot if it is not there yet; raises `BenchError` where that fails.
 
-    `tell` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot again
-    and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged it
-    hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again in any case.
+    `notify` hears of it before a new snapshot is put in its place: a run killed between the two makes the snapshot
+    again and knows already how long that took, so that it decides as an uninterrupted one would. Of one that is aged
+    it hears afterwards, the ageing included: such a snapshot dies with the run, which makes and ages it again anyway.
     """
     key, drive, environment = arm.snapshot_key, arm.drive, arm.environment
     if drive.has_snapshot(key):
         prepared = PreparedSnapshot(key, made=False, seconds=0.0)
-        tell(prepared)
+        notify(prepared)
         return prepared
     started_ns = environment.clock.monotonic_ns()
     ageing = drive.ageing()
@@ -115,7 +115,7 @@ def prepare_snapshot(arm: ResolvedArm, tell: Tell = tell_nobody) -> PreparedSnap
             _make_cluster(arm, workspace)
         prepared = made()
         if ageing is None:
-            tell(prepared)
+            notify(prepared)
         with environment.held():
             levels = [f"{bound.name}={bound.level.typed}" for bound in arm.at(*BAKED)]
             what = ", ".join([f"PostgreSQL {arm.installation.version}", *levels])  # for users who have to make room
@@ -128,7 +128,7 @@ def prepare_snapshot(arm: ResolvedArm, tell: Tell = tell_nobody) -> PreparedSnap
         first = next(each for each in arm.whole.arms if each.snapshot_key == key)
         _age_drive(first, ageing, key)
         prepared = made()
-        tell(prepared)
+        notify(prepared)
     return prepared
 
 

@@ -246,9 +246,10 @@ def begin(
 
 def recorded_study(study: Study, document: Document) -> str:
     """The record's `study.toml`: what was run, in words that can be read without any factor's own rules."""
-    recorded = documents.with_baseline(
-        document, {name: level.typed for name, level in study.design.baseline.levels.items()}
-    )
+    # The baseline is written as its treatments are typed, since a later reader knows no canonical forms: 1024MB among
+    # treatments of 1GB and 2GB is understood only while the study runs. A curve without treatments has none.
+    typed = {name: level.typed for name, level in study.design.baseline.levels.items()}
+    recorded = documents.laid_over(document, {"design": {"baseline": typed}}) if typed else document
     design = recorded.get("design", {})
     found = {"pairing": study.design.pairing, "slice": f"{study.design.slice_s:g}s"}
     held = {name: text for name, text in found.items() if name in design}
@@ -472,15 +473,18 @@ def require_same_servers(before: Mapping[str, Any], now: Mapping[str, Mapping[st
 
 def require_same_postgres(before: Sequence[Mapping[str, str]], now: Sequence[Mapping[str, str]]) -> None:
     """Raise `UsageError` when another version would serve the rest of the run, a minor one or a build included."""
-    was, would = ({_identity(each) for each in found} for found in (before, now))
+    # Of a build also the key that its folder is named by: same version, another compiler or page size.
+    was, would = (
+        {
+            f"{each['version']}, build {Path(each.get('bindir', '')).parent.name}"
+            if each.get("found_by") == FOUND_BY
+            else each["version"]
+            for each in found
+        }
+        for found in (before, now)
+    )
     if was and was != would:
         raise UsageError(
             f"the run began with {', '.join(sorted(was))} and would continue with {', '.join(sorted(would))}",
             "name the same PostgreSQL with --pg-bindir, or start a new run",
         )
-
-
-def _identity(found: Mapping[str, str]) -> str:
-    """Its version; of a build also the key that its folder is named by: same version, another compiler or page size."""
-    key = Path(found.get("bindir", "")).parent.name
-    return f"{found['version']}, build {key}" if found.get("found_by") == FOUND_BY else found["version"]

@@ -20,7 +20,7 @@ from pgassay.lab.counted import INSTRUCTIONS
 from pgassay.lab.decisions import decide, undone
 from pgassay.lab.environment import Environment
 from pgassay.lab.interruption import StopAsked
-from pgassay.lab.preparation import PreparedSnapshot, Tell, prepare_snapshot, tell_nobody
+from pgassay.lab.preparation import Notify, PreparedSnapshot, notify_nobody, prepare_snapshot
 from pgassay.lab.trial import Trial
 from pgassay.lab.trial_state import Assignment, HostState
 from pgassay.record import counts
@@ -122,16 +122,19 @@ class RunLoop:
         in_turns = isinstance(decision, RunBlock)
         arms = decision.arms if isinstance(decision, RunBlock) else (decision.arm,)
         block, attempt = decision.block, decision.attempt
-        work = self._work(block, arms, in_turns=in_turns)
-        seed = trial_seed(self.run.header.seed, block, attempt)
-        environment, watcher = self.resolved.environment, self.watcher
-        self.trials += keep_trials(self.run, environment, watcher, arms, block, attempt, seed, work, as_block=in_turns)
-
-    def _work(self, block: int, arms: Sequence[Arm], *, in_turns: bool) -> Work:
-        """What makes the records of these arms' trials; their snapshots are made outside the trials' own time."""
         here = self.resolved.in_block(block)
-        prepared = [self._prepare(here.of(arm)) for arm in arms]
-        return lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns)
+        prepared = [self._prepare(here.of(arm)) for arm in arms]  # outside the trials' own time
+        self.trials += keep_trials(
+            self.run,
+            self.resolved.environment,
+            self.watcher,
+            arms,
+            block,
+            attempt,
+            trial_seed(self.run.header.seed, block, attempt),
+            lambda assignments: play(here, assignments, prepared, self.run.header.seed, in_turns=in_turns),
+            as_block=in_turns,
+        )
 
     def _prepare(self, resolved: ResolvedArm) -> Attempt:
         arm, environment = resolved.arm, self.resolved.environment
@@ -144,7 +147,7 @@ class RunLoop:
         return failure, seconds
 
 
-def try_to_prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Attempt:
+def try_to_prepare(arm: ResolvedArm, notify: Notify = notify_nobody) -> Attempt:
     """Make the snapshot of an arm's trials.
 
     A treatment that cannot be prepared (initdb or its server refuses it, it does not fit) has failed because of its
@@ -153,7 +156,7 @@ def try_to_prepare(arm: ResolvedArm, tell: Tell = tell_nobody) -> Attempt:
     clock, failed = arm.environment.clock, None
     started_ns = clock.monotonic_ns()
     try:
-        prepare_snapshot(arm, tell)
+        prepare_snapshot(arm, notify)
     except (ClusterError, QueryError, LoadError, SpaceError) as failure:
         if is_reference(arm.study, arm.arm):
             raise
@@ -262,15 +265,15 @@ def is_prepared(run: RunDirectory, key: str) -> bool:
     return any(entry.kind == Kind.PREPARED and entry.data["key"] == key for entry in run.journal.entries)
 
 
-def journal_preparation(run: RunDirectory, environment: Environment) -> Tell:
+def journal_preparation(run: RunDirectory, environment: Environment) -> Notify:
     """Writes into the journal how long a snapshot took, the first time only: made again after a pause, it costs no
     budget."""
 
-    def tell(made: PreparedSnapshot) -> None:
+    def notify(made: PreparedSnapshot) -> None:
         if not is_prepared(run, made.key):
             with environment.held():
                 run.journal.append(
                     Kind.PREPARED, {"key": made.key, "seconds": round(made.seconds, 3), "made": made.made}
                 )
 
-    return tell
+    return notify

@@ -137,7 +137,7 @@ def _with_fewer_connections(document: Document, opened: int) -> tuple[Document, 
     if int(held) <= enough:
         return document, ()
     fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), AS_MANY_AS_OPENED)
-    return documents.with_fixed(document, {_MAX_CONNECTIONS: str(enough)}), (fewer,)
+    return documents.laid_over(document, {"fixed": {_MAX_CONNECTIONS: str(enough)}}), (fewer,)
 
 
 def with_likeness(
@@ -174,7 +174,7 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
         by_data = all(each and each.kind.emulated and each.capacity_bytes is None for each in drives)
         if owner + _CAPACITY not in named and by_data:
             implied[owner + _CAPACITY] = AUTO
-    return documents.with_fixed(document, implied)
+    return documents.laid_over(document, {"fixed": implied}) if implied else document
 
 
 Number = tuple[str, str]

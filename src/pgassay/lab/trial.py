@@ -177,6 +177,8 @@ class Trial:
             try:
                 if options.count:
                     server.freeze(*counted.BY_A_CLOCK)
+                    for statement in counted.USE_UP_WAL_BUFFERS:
+                        server.execute(statement)
                 else:
                     sampling.start(self._watched)
                 warm_up: tuple[Sample, ...] = ()

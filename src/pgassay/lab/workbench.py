@@ -30,9 +30,9 @@ from pgassay.interfaces.client import HERE, LOOPBACK, ClientHost
 from pgassay.interfaces.errors import Missing
 from pgassay.interfaces.load import FileHashes, Load, LoadOptions, Tools
 from pgassay.interfaces.places import UserFiles
-from pgassay.interfaces.probe import Reader, Target
+from pgassay.interfaces.probe import Target
 from pgassay.interfaces.proc import boot_id
-from pgassay.interfaces.server import Installation, Server
+from pgassay.interfaces.server import Installation
 from pgassay.lab import cleanup
 from pgassay.lab.catalogue import every_factor
 from pgassay.lab.drives import Drives, local_attacher, owned
@@ -158,7 +158,9 @@ class Workbench:
             installation=self.installation,
             effective=settings.shown,
             load=self.load,
-            probes=self.probes,
+            probes=lambda server, directory: every_probe().open(
+                Target(server, directory, self.clock, self._drives.counters(directory))
+            ),
             sampling=lambda probes: Sampler(probes, self.clock),
             caches=PageCache(),
             disk=RealDisk(),
@@ -168,7 +170,9 @@ class Workbench:
             socket_directory=self._sockets,
             foreign_share_max=1.0 if self.options.allow_busy else FOREIGN_SHARE_MAX,
             require_program=drivers.require_program,
-            metronome=self.metronome,
+            metronome=lambda directory: LocalMetronome(
+                sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory
+            ),
             client=self.client,
             instruments={
                 "on": Valgrind(self.runner, self._sockets, self.account.owner),
@@ -248,10 +252,3 @@ class Workbench:
         if name == LOOPBACK:
             return Loopback(self.runner)
         return Loopback(self.runner, absent=name) if self.options.clients is None else self.options.clients(name)
-
-    def metronome(self, directory: Path) -> LocalMetronome:
-        """Of all CPUs that we may use, and of the device under this directory."""
-        return LocalMetronome(sorted(os.sched_getaffinity(0)), self.runner, self.clock, directory)
-
-    def probes(self, server: Server, directory: Path) -> Sequence[Reader]:
-        return every_probe().open(Target(server, directory, self.clock, self._drives.counters(directory)))

@@ -32,6 +32,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -204,8 +205,8 @@ def listening(port: int) -> socket.socket:
     return made
 
 
-def serve(run: Path, port: int, tell: Callable[[str], None], parent: int | None = None) -> None:
-    """Serve the run in directory `run` until SIGINT or SIGTERM; `tell` gets the address of its live page, with the
+def serve(run: Path, port: int, notify: Callable[[str], None], parent: int | None = None) -> None:
+    """Serve the run in directory `run` until SIGINT or SIGTERM; `notify` gets the address of its live page, with the
     token, once it works.
 
     `parent` is a process after whose end nobody needs it but who watches. It runs at the lowest priority: what is
@@ -233,7 +234,7 @@ def serve(run: Path, port: int, tell: Callable[[str], None], parent: int | None 
         if parent is not None:
             threading.Thread(target=_outlive, args=(parent, server, watched), daemon=True).start()
         os.nice(_NICE)
-        tell(f"http://{ADDRESS}:{actual}/live?{TOKEN}={token}")
+        notify(f"http://{ADDRESS}:{actual}/live?{TOKEN}={token}")
         server.run(sockets=[bound])
 
 
@@ -270,12 +271,12 @@ class _Connection(H11Protocol):
             self.transport.abort()
 
 
+@dataclass
 class _Watched:
     """When somebody watched last: so long ago that nobody is waited for, where nobody has."""
 
-    def __init__(self) -> None:
-        self.last_s = -ALONE_S
-        self.server: uvicorn.Server | None = None
+    last_s: float = -ALONE_S
+    server: uvicorn.Server | None = None
 
     def ending(self) -> bool:
         return self.server is not None and self.server.should_exit

@@ -71,13 +71,6 @@ class Size:
             return f"{self.rows}rows"
         return f"{format_number(self.multiple)}x" if self.multiple else format_bytes(self.bytes)
 
-    def in_rows(self, memory_bytes: int) -> int:
-        """How many rows the table gets, with this much memory for the server."""
-        if self.rows:
-            return self.rows
-        wanted = self.bytes or int(self.multiple * memory_bytes)
-        return max(ROWS_MIN, wanted // PAGE_BYTES * ROWS_PER_PAGE)
-
 
 def _size(text: str) -> Size | None:
     stripped = text.replace("_", "")
@@ -133,7 +126,12 @@ class CacheprobeOptions(PlacedOptions):
 
     @property
     def rows(self) -> int:
-        return self.size.in_rows(self.memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+        """How many the table gets; a multiple is of the memory that the server may have."""
+        if self.size.rows:
+            return self.size.rows
+        memory_bytes = self.memory_bytes or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        wanted = self.size.bytes or int(self.size.multiple * memory_bytes)
+        return max(ROWS_MIN, wanted // PAGE_BYTES * ROWS_PER_PAGE)
 
     def estimated_bytes(self) -> int:
         return int(self.rows / ROWS_PER_PAGE * PAGE_BYTES * (1 + INDEX_SHARE))

@@ -78,10 +78,6 @@ def _latency_ms(text: str) -> float | None:
     return limit_ms if limit_ms > 0 else None
 
 
-def _age(text: str) -> float | None:
-    return 0.0 if text == NONE else positive(text.removesuffix("x")) if text.endswith("x") else None
-
-
 def _count(text: str) -> str | None:
     word, colon, number = text.partition(":")
     if word != ALONG:
@@ -120,7 +116,7 @@ LATENCY = optional(
 """A latency in ms (bare numbers are ms, as pgbench's are)."""
 AGE: Kind[float] = replace(
     kind(
-        _age,
+        lambda text: 0.0 if text == NONE else positive(text.removesuffix("x")) if text.endswith("x") else None,
         lambda multiple: f"{format_number(multiple)}x" if multiple else NONE,
         "2x, or none",
         must="none or a multiple of the number of rows",

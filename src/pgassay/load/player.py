@@ -12,7 +12,7 @@ import json
 import os
 import socket
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -298,7 +298,7 @@ def _checked(load: PlayedLoad | ReplayedLog, runner: Runner, hint: str) -> str:
     return done.stdout
 
 
-class Player:
+class Player(AbstractContextManager["Player"]):
     """See `interfaces.slices.SlicePlayer`. Use it in a `with`, from the main thread: the program ends with it.
 
     On another host (`host`) slices are timed by that host's clock; their moments are then near to what ours showed.
@@ -324,9 +324,6 @@ class Player:
             if host is None
             else host.converse(description, endpoint, placement)
         )
-
-    def __enter__(self) -> "Player":
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self.close()
@@ -364,7 +361,7 @@ def slice_of(answer: Mapping[str, Any], *, timed: bool) -> Slice:
 
 
 class LocalMetronome:
-    """See `interfaces.slices.Metronome`. Use it in a `with`, from the main thread: the program ends with it."""
+    """See `interfaces.slices.Metronome`. Use it from the main thread: the program ends with it."""
 
     def __init__(self, cores: Sequence[int], runner: Runner, clock: Clock, flush_directory: Path | None = None) -> None:
         """Measure these CPUs, and the device of a directory that we may write to; raises `LoadError`."""
@@ -377,12 +374,6 @@ class LocalMetronome:
             clock,
             privileged="flushes a file of ours where the clusters are",  # and reads nothing of anybody else
         )
-
-    def __enter__(self) -> "LocalMetronome":
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        self.close()
 
     def beat(self) -> Beat:
         answer = self._program.ask({"beat": {}})

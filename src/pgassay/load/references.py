@@ -111,23 +111,23 @@ class Loopback:
         return measure(endpoint)
 
 
+@dataclass(frozen=True)
 class NetworkReference:
     """Measures the network after each window of a load that uses one: a `interfaces.reference.ReferenceMeasurement`."""
 
-    def __init__(self, client: Callable[[str], ClientHost | None], *, from_here: bool = False) -> None:
-        """`from_here`: the servers are elsewhere, and a load that runs here has a network to them, too."""
-        self._client = client
-        self._from_here = from_here
+    client: Callable[[str], ClientHost | None]
+    from_here: bool = field(default=False, kw_only=True)
+    """The servers are elsewhere, and a load that runs here has a network to them, too."""
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
         if options.host == HERE:
-            return RESPONSES if self._from_here else ()
+            return RESPONSES if self.from_here else ()
         return RESPONSES if options.host == LOOPBACK else (*RESPONSES, BUSY)
 
     def measure(self, options: LoadOptions, server: Server) -> Mapping[str, float | None]:
         """None of each where it could not be measured: the load has run all the same."""
-        client = self._client(options.host)
-        if client is None and not self._from_here:
+        client = self.client(options.host)
+        if client is None and not self.from_here:
             return {}
         try:
             # A load that runs here has its seconds by our own clock, whatever the server's says.
@@ -145,11 +145,11 @@ _EVENTS = re.compile(r"^\s*events per second:\s+([0-9.]+)$", re.MULTILINE)
 RESPONSE = Response("cpu_yardstick_per_s", "events of sysbench cpu, as many threads as clients", "1/s", Better.HIGHER)
 
 
+@dataclass(frozen=True)
 class CpuYardstick:
     """The reference measurement that `load.yardstick = "cpu"` asks for."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    runner: Runner
 
     def responses(self, options: LoadOptions) -> tuple[Response, ...]:
         return () if options.yardstick == NONE else (RESPONSE,)
@@ -162,6 +162,6 @@ class CpuYardstick:
         if program is not None:
             command = [program, "cpu", f"--threads={threads}", f"--time={SECONDS}", "run"]
             with suppress(TimeoutError):
-                done = self._runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
+                done = self.runner.run(command, timeout_s=SECONDS + _PATIENCE_S)
                 found = _EVENTS.search(done.stdout) if done.status == 0 else None
         return {RESPONSE.name: float(found[1]) if found else None}

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
+from typing import ClassVar
 
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import WrittenWronglyError
@@ -364,6 +365,10 @@ class FillFactor(Factor):
     stage = Stage.DATA
     accepts = "10 to 100"
     in_turns = Turns(note="at the age that the data have (load.age)")
+    alter: ClassVar[str]
+    """The statement that sets a level for a relation."""
+    rewrite: ClassVar[tuple[str, ...]]
+    """The statements that pack a relation anew."""
 
     def parse(self, name: str, typed: str) -> Level:
         text = typed.strip()
@@ -375,7 +380,7 @@ class FillFactor(Factor):
         self.note(name, server)
         for relation, found in self.relations(name, server):
             if found != level.canonical:
-                self.alter(relation, level.canonical, server)
+                server.execute(self.alter.format(relation=relation, level=level.canonical))
 
     def on_loaded_data(self, name: str, level: Level, server: Server) -> None:
         """Set it, and rewrite, where the relation was made together with its rows."""
@@ -383,8 +388,8 @@ class FillFactor(Factor):
         self.require(name, server)
         for relation, found in self.relations(name, server):
             if found != level.canonical:
-                self.alter(relation, level.canonical, server)
-                self.rewrite(relation, server)
+                for statement in (self.alter, *self.rewrite):
+                    server.execute(statement.format(relation=relation, level=level.canonical))
 
     def read_back(self, name: str, level: Level, readable: Readable) -> str | None:
         """The level if every relation has it; else what they have (`75, public.t 100`)."""
@@ -396,12 +401,6 @@ class FillFactor(Factor):
         return ", ".join(f"{relation} {value or 'default'}" for relation, value in found)
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
-        raise NotImplementedError
-
-    def alter(self, relation: str, value: str, server: Server) -> None:
-        raise NotImplementedError
-
-    def rewrite(self, relation: str, server: Server) -> None:
         raise NotImplementedError
 
     def note(self, name: str, server: Server) -> None:
@@ -416,6 +415,9 @@ class TableFillFactor(FillFactor):
 
     pattern = "table.fillfactor"
     summary = "how full the pages of every table are packed, leaving room for HOT updates"
+    alter = "ALTER TABLE {relation} SET (fillfactor = {level})"
+    # VACUUM FULL packs the pages; the plain VACUUM after it sets the visibility map.
+    rewrite = ("VACUUM (FULL, ANALYZE) {relation}", "VACUUM {relation}")
 
     def prepare(self, name: str, level: Level, setup: SetupDraft) -> None:
         """Drives are sized by it: pages that are packed less full take more room."""
@@ -425,9 +427,6 @@ class TableFillFactor(FillFactor):
         """All user tables that are not named by another factor."""
         named = _tables_with_own(server)
         return [(table, value) for table, value in server.query(_FILLED_TABLES) if table not in named]
-
-    def alter(self, relation: str, value: str, server: Server) -> None:
-        server.execute(f"ALTER TABLE {relation} SET (fillfactor = {value})")
 
     def adopt_by(self, name: str, level: Level, server: Server) -> str | None:
         """ALTER TABLE for the tables that were updated, by name; says which were only inserted into.
@@ -441,7 +440,7 @@ class TableFillFactor(FillFactor):
         inserted = [table for table in mine if written.get(table) == 0]
         if not updated:
             return None
-        steps = [f"ALTER TABLE {table} SET (fillfactor = {level.canonical})" for table in updated[:_LISTED]]
+        steps = [self.alter.format(relation=table, level=level.canonical) for table in updated[:_LISTED]]
         if len(updated) > _LISTED:
             steps.append(f"the same for {len(updated) - _LISTED} other tables that are updated")
         steps.append(
@@ -455,11 +454,6 @@ class TableFillFactor(FillFactor):
                 " since room for updates that never come makes a table larger for nothing"
             )
         return "\n".join(steps)
-
-    def rewrite(self, relation: str, server: Server) -> None:
-        """VACUUM FULL packs the pages; the plain VACUUM after it sets the visibility map."""
-        server.execute(f"VACUUM (FULL, ANALYZE) {relation}")
-        server.execute(f"VACUUM {relation}")
 
 
 class NamedTableFillFactor(TableFillFactor):
@@ -497,16 +491,11 @@ class IndexFillFactor(FillFactor):
 
     pattern = "index.fillfactor"
     summary = "how full the pages of every index are packed (B-tree's default is 90)"
+    alter = "ALTER INDEX {relation} SET (fillfactor = {level})"
+    rewrite = ("REINDEX INDEX {relation}",)
 
     def relations(self, name: str, server: Server) -> list[tuple[str, str | None]]:
         return [(index, value) for index, value in server.query(_INDEXES)]
-
-    def alter(self, relation: str, value: str, server: Server) -> None:
-        server.execute(f"ALTER INDEX {relation} SET (fillfactor = {value})")
-
-    def rewrite(self, relation: str, server: Server) -> None:
-        """REINDEX, which packs the existing keys again."""
-        server.execute(f"REINDEX INDEX {relation}")
 
 
 def _table_in(name: str) -> str:

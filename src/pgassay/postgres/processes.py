@@ -5,6 +5,7 @@ what we take it for before it is ended.
 """
 
 import os
+import platform
 import signal
 import time
 from collections.abc import Collection
@@ -20,6 +21,8 @@ _POLL_S = 0.02
 FREEZE_S = 1.0
 _MOMENT_S = 0.0005
 _STILL = ("T", "t", "Z", "X", "x")
+_EPOLL_WAITS = {"x86_64": ("232", "281"), "aarch64": ("22",)}
+"""Numbers of epoll_wait and epoll_pwait, by machine: in them a process waits for its next turn, and holds no lock."""
 
 
 def serving(directory: Path, proc: Path = _PROC) -> list[int]:
@@ -75,7 +78,9 @@ def end(directory: Path, patience_s: float) -> None:
 def freeze(postmaster: int, only: Collection[int] | None = None, patience_s: float = FREEZE_S) -> None:
     """Stop a postmaster and all of its processes where they are; returns when they stand still, or after a while.
 
-    With `only` those of its children alone.
+    With `only` those of its children alone, and each while it waits for its next turn: the others go on, and would
+    wait in vain for a lock that it holds (a spinlock: after two minutes they panic). One that never waits is not
+    stopped.
 
     The postmaster goes first, so that it starts no more. SIGSTOP and not the freezer of control groups: what a killed
     lab leaves stopped can still be ended by SIGKILL, and what it leaves frozen (in version 1) cannot. The lab's keeper
@@ -84,6 +89,17 @@ def freeze(postmaster: int, only: Collection[int] | None = None, patience_s: flo
     if only is None:
         _signal(postmaster, signal.SIGSTOP)
     deadline = time.monotonic() + patience_s
+    while True:
+        _stand_still(postmaster, only, deadline)
+        working = [pid for pid in only or () if not _waits_for_its_turn(pid)]
+        for pid in working:
+            _signal(pid, signal.SIGCONT)
+        if not working or time.monotonic() > deadline:
+            return
+        time.sleep(_POLL_S)
+
+
+def _stand_still(postmaster: int, only: Collection[int] | None, deadline: float) -> None:
     while moving := [
         pid
         for pid in (postmaster, *children(postmaster))
@@ -96,6 +112,15 @@ def freeze(postmaster: int, only: Collection[int] | None = None, patience_s: flo
         if time.monotonic() > deadline:
             return  # One that waits for its drive stops as soon as it returns from there.
         time.sleep(_MOMENT_S)
+
+
+def _waits_for_its_turn(pid: int) -> bool:
+    """Of a process that was stopped (proc(5), syscall); True where the kernel does not say what it was doing."""
+    waits = _EPOLL_WAITS.get(platform.machine())
+    try:
+        return waits is None or (_PROC / f"{pid}/syscall").read_text(encoding="utf-8").split(" ", 1)[0] in waits
+    except OSError:
+        return True
 
 
 def thaw(postmaster: int) -> None:

@@ -8,6 +8,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
 FAST_S = 120.0
 """A fast shutdown writes a checkpoint, which takes its time on a slow drive."""
 IMMEDIATE_S = 10.0
-_WAYS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
+_SHUTDOWNS = ((signal.SIGINT, FAST_S), (signal.SIGQUIT, IMMEDIATE_S))
 LOG_BYTES = 65536
+_TURN_S = 10.0
+"""Until a process has done its turn's work; on a busy machine it waits for a processor first."""
 _OF_KINDS = "SELECT pid FROM pg_stat_activity WHERE backend_type = ANY (%s)"
 _WRITTEN_WRONGLY = ("42", "3F")
 """Classes of SQLSTATE: syntax and names (manual, "PostgreSQL Error Codes")."""
@@ -80,7 +83,7 @@ class LocalServer:
         """Every process of it stands still until `thaw`, or only those of these kinds."""
         only = [pid for (pid,) in self.query(_OF_KINDS, (list(kinds),))] if kinds else None
         self._frozen = True
-        processes.freeze(self.postmaster_pid, only)
+        processes.freeze(self.postmaster_pid, only, _TURN_S if kinds else processes.FREEZE_S)
 
     def thaw(self) -> None:
         if self._frozen:
@@ -96,7 +99,7 @@ class LocalServer:
             return
         self.thaw()
         self._session.close()
-        for number, patience_s in _WAYS[1:] if immediately else _WAYS:
+        for number, patience_s in _SHUTDOWNS[1:] if immediately else _SHUTDOWNS:
             self._running.send(number)
             if self._ended(patience_s):
                 break
@@ -128,14 +131,14 @@ def tail(path: Path) -> str:
         return ""
 
 
+@dataclass(eq=False)
 class Session:
     """Connects at the first statement, and once more when the connection was lost between two statements."""
 
-    def __init__(self, endpoint: Endpoint, first: str = "") -> None:
-        self._endpoint = endpoint
-        self._first = first
-        """A statement that each connection begins with."""
-        self._connection: psycopg.Connection[tuple[Any, ...]] | None = None
+    endpoint: Endpoint
+    first: str = ""
+    """A statement that each connection begins with."""
+    _connection: "psycopg.Connection[tuple[Any, ...]] | None" = field(default=None, init=False)
 
     def query(self, sql: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """Rows of one statement; `%s` stands for a parameter when there are any; raises `QueryError`."""
@@ -166,9 +169,9 @@ class Session:
 
         if self._connection is None or self._connection.closed:
             try:
-                self._connection = self._endpoint.connect(autocommit=True, prepare_threshold=None)
+                self._connection = self.endpoint.connect(autocommit=True, prepare_threshold=None)
             except psycopg.Error as error:
                 raise QueryError(f"could not connect to the server: {complaint(str(error))[0]}") from None
-            if self._first:
-                self._connection.execute(self._first.encode())
+            if self.first:
+                self._connection.execute(self.first.encode())
         return self._connection

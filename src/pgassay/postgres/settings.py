@@ -216,12 +216,9 @@ def same(typed: str, setting: Setting) -> bool:
             return round(amount) == found
         return abs(amount - found) <= 1e-5 * max(abs(amount), abs(found))  # pg_settings prints six digits.
     if setting.kind == "enum":
-        return typed.strip().lower() == setting.value.lower() or _word(typed) == _word(setting.value)
+        one, other = (canonical(each) if each.strip().isalpha() else each for each in (typed, setting.value))
+        return typed.strip().lower() == setting.value.lower() or one == other
     return typed == setting.value
-
-
-def _word(text: str) -> str:
-    return canonical(text) if text.strip().isalpha() else text
 
 
 ALWAYS_SHOWN = (

@@ -46,12 +46,12 @@ class Sampler:
                 self._readings.extend(readings)
             return readings
 
-    def start(self, tell: Callable[[Reading], None] | None = None) -> None:
-        """Begin the series; harmless when it has begun. `tell` gets every reading of it at once, in another thread."""
+    def start(self, notify: Callable[[Reading], None] | None = None) -> None:
+        """Begin the series; harmless when it has begun. `notify` gets every reading at once, in another thread."""
         if self._interval_s is None or self._thread is not None:
             return
         self._ended.clear()
-        self._thread = threading.Thread(target=self._run, args=(self._interval_s, tell), name="sampler", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(self._interval_s, notify), name="sampler", daemon=True)
         self._thread.start()
 
     def rest(self) -> None:
@@ -79,7 +79,7 @@ class Sampler:
             for reader in self._readers:
                 reader.close()
 
-    def _run(self, interval_s: float, tell: Callable[[Reading], None] | None) -> None:
+    def _run(self, interval_s: float, notify: Callable[[Reading], None] | None) -> None:
         step_ns = round(interval_s * 1e9)
         due_ns = self._clock.monotonic_ns()
         while True:
@@ -88,9 +88,9 @@ class Sampler:
                     return
                 found = [each for reader in self._readers if reader.per_second for each in reader.read()]
                 self._readings.extend(found)
-            if tell is not None:
+            if notify is not None:
                 for each in found:
-                    tell(each)
+                    notify(each)
             due_ns = next_due_ns(due_ns, self._clock.monotonic_ns(), step_ns)
             if self._ended.wait(max(0.0, (due_ns - self._clock.monotonic_ns()) / 1e9)):
                 return

@@ -11,8 +11,9 @@ server about as much as one small query.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from pgassay.interfaces import versions
@@ -38,6 +39,12 @@ from pgassay.study.responses import Better, Response, Scale
 _BLOCK_BYTES = "sizes.block_bytes"
 _HEAP_READ, _INDEX_READ = "tables.heap_blks_read", "tables.idx_blks_read"
 _HEAP_HIT, _INDEX_HIT = "tables.heap_blks_hit", "tables.idx_blks_hit"
+
+
+def _counted(name: str, otherwise: Callable[[Differences], float | None], counters: Differences) -> float | None:
+    """This counter; in versions that do not have it what stands for it."""
+    counted = counters.get(name)
+    return otherwise(counters) if counted is None else counted
 
 
 class Database(ViewProbe):
@@ -165,12 +172,6 @@ class RowVersions(ViewProbe):
         return View(self.name, columns, f"FROM pg_class c WHERE c.oid >= {FIRST_USER_OID} AND c.relkind IN ('r', 'm')")
 
 
-def _wal_bytes(counters: Differences) -> float | None:
-    """Of pg_stat_wal; 13 has none, and counts by position."""
-    counted = counters.get("wal.wal_bytes")
-    return counters.get("wal.lsn_bytes") if counted is None else counted
-
-
 class Wal(ViewProbe):
     """Records, full-page images and bytes from pg_stat_wal, and always bytes by position.
 
@@ -181,7 +182,14 @@ class Wal(ViewProbe):
     name = "wal"
     summary = "WAL records, full-page images, bytes, writes and syncs"
     costs = (
-        per_transaction("wal_bytes", "WAL", "bytes", _wal_bytes, Scale.RATIO),
+        # 13 has no pg_stat_wal, and counts by position.
+        per_transaction(
+            "wal_bytes",
+            "WAL",
+            "bytes",
+            partial(_counted, "wal.wal_bytes", lambda counters: counters.get("wal.lsn_bytes")),
+            Scale.RATIO,
+        ),
         per_transaction("wal_records", "WAL records", "count", "wal.wal_records", Scale.RATIO),
         per_transaction("full_page_images", "full-page images", "count", "wal.wal_fpi"),
     )
@@ -242,17 +250,6 @@ def _buffers_written(counters: Differences) -> float | None:
     return total(counters, [f"checkpoints.{kind}" for kind in kinds])
 
 
-def _pages_written(counters: Differences) -> float | None:
-    """Out of shared_buffers: pg_stat_io says from 16 on. A page dirtied again before it is written out counts once."""
-    counted = counters.get("io.relation_writes")
-    return _buffers_written(counters) if counted is None else counted
-
-
-def _relation_bytes_written(counters: Differences) -> float | None:
-    counted = counters.get("io.relation_write_bytes")
-    return product(_buffers_written(counters), counters.get(_BLOCK_BYTES)) if counted is None else counted
-
-
 class Io(ViewProbe):
     """pg_stat_io, summed by object and context: operations, bytes, fsyncs of relations and (18 on) of the WAL.
 
@@ -263,9 +260,22 @@ class Io(ViewProbe):
     name = "io"
     summary = "reads, writes, extends and fsyncs by object and context (PostgreSQL 16 on)"
     costs = (
-        per_transaction("pages_written", "pages of tables and indexes written out", "count", _pages_written),
+        # Out of shared_buffers. A page dirtied again before it is written out counts once.
         per_transaction(
-            "relation_written_bytes", "tables and indexes written by the server", "bytes", _relation_bytes_written
+            "pages_written",
+            "pages of tables and indexes written out",
+            "count",
+            partial(_counted, "io.relation_writes", _buffers_written),
+        ),
+        per_transaction(
+            "relation_written_bytes",
+            "tables and indexes written by the server",
+            "bytes",
+            partial(
+                _counted,
+                "io.relation_write_bytes",
+                lambda counters: product(_buffers_written(counters), counters.get(_BLOCK_BYTES)),
+            ),
         ),
     )
 

@@ -84,8 +84,10 @@ def encode(slices: Sequence[SliceRecord]) -> bytes:
 def read_slices(run: Run, number: int) -> tuple[SliceRecord, ...]:
     """The slices of a trial; empty for one that had its server to itself. Raises `DamagedError`."""
     decoder = msgspec.json.Decoder(SliceRecord)
-
-    def decode(data: bytes) -> tuple[SliceRecord, ...]:
-        return tuple(untrusted.decoded(decoder.decode, line) for line in data.splitlines())
-
-    return run.of_trial(number, FILE, "the slices", decode) or ()
+    lines = run.of_trial(
+        number,
+        FILE,
+        "the slices",
+        lambda data: tuple(untrusted.decoded(decoder.decode, line) for line in data.splitlines()),
+    )
+    return lines or ()

@@ -569,8 +569,7 @@ def _changed(case: Case, response: Response, effect: Effect) -> str:
     elif unit in ("%", "points") and abs(shown) >= _WHOLE_FROM:
         amount = f"{shown:+.0f}"
     else:
-        ends = (_shown(end, effect.scale, response) for end in (effect.low, effect.high))
-        amount = _signed(effect.estimate, effect.scale, response, decimals_of(*ends))
+        amount = _signed(effect.estimate, effect.scale, response, (effect.low, effect.high))
     regime = _regime(case, response).values()
     return " ".join(filter(None, (amount, unit, phrase.badge, f"({', '.join(regime)})" if regime else "")))
 
@@ -751,20 +750,21 @@ def _span(low: float, high: float, scale: Scale, response: Response) -> str:
     shown = [_shown(value, scale, response) for value in (low, high)]
     first, last = (high, low) if max(shown) < 0.0 else (low, high)
     written = _size if min(shown) > 0.0 or max(shown) < 0.0 else _signed
-    decimals = decimals_of(*shown)
-    return f"{written(first, scale, response, decimals)} to {written(last, scale, response, decimals)} {unit}".strip()
+    ends = (low, high)
+    return f"{written(first, scale, response, ends)} to {written(last, scale, response, ends)} {unit}".strip()
 
 
-def _signed(value: float, scale: Scale, response: Response, decimals: int) -> str:
-    size = _size(value, scale, response, decimals)
+def _signed(value: float, scale: Scale, response: Response, ends: tuple[float, float]) -> str:
+    size = _size(value, scale, response, ends)
     return f"-{size}" if _shown(value, scale, response) < 0.0 else f"+{size}"
 
 
-def _size(value: float, scale: Scale, response: Response, decimals: int) -> str:
-    """Without its sign; per cents and points as the tables have them, so that no two differ on a page."""
+def _size(value: float, scale: Scale, response: Response, ends: tuple[float, float]) -> str:
+    """Without its sign; per cents and points as the tables have them, so that no two differ on a page: to as many
+    digits as the interval between `ends` allows."""
     size = abs(_shown(value, scale, response))
     if isfinite(size) and (scale is Scale.RATIO or response.unit == "share"):
-        return tenths(size, decimals).removesuffix(".0")
+        return tenths(size, decimals_of(*(_shown(end, scale, response) for end in ends))).removesuffix(".0")
     return rounded(size)
 
 
@@ -810,8 +810,7 @@ def _value(response: Response, effect: Effect, most: Effect | None = None) -> st
     values = [effect.estimate] if most is None else [effect.estimate, most.estimate]
     if _in_times(effect):
         return f"{' to '.join(map(rounded, values))} times"
-    decimals = decimals_of(*(_shown(end, effect.scale, response) for end in (effect.low, effect.high)))
-    shown = " to ".join(_size(value, effect.scale, response, decimals) for value in values)
+    shown = " to ".join(_size(value, effect.scale, response, (effect.low, effect.high)) for value in values)
     return f"{shown} {'%' if effect.scale is Scale.RATIO else phrase_of(response).unit}".strip()
 
 

@@ -70,11 +70,11 @@ class Advice:
     value_ms: float
 
 
+@dataclass(eq=False)
 class CacheFindings:
     """A cacheprobe run, analysed along shared_buffers."""
 
-    def __init__(self, findings: "Findings") -> None:
-        self.findings = findings
+    findings: "Findings"
 
     @cached_property
     def spots(self) -> Mapping[str, Spot]:

@@ -114,11 +114,11 @@ class Lengths:
         return self.restart_s + self.run_s
 
 
+@dataclass(eq=False)
 class CalibrationFindings:
     """A calibration, analysed; every part is computed when first asked for."""
 
-    def __init__(self, run: Run) -> None:
-        self.run = run
+    run: Run
 
     @cached_property
     def responses(self) -> Mapping[str, Response]:

@@ -25,7 +25,7 @@ from pgassay.analysis.lint import lint
 from pgassay.analysis.observations import Layout, ResponseColumn, Summary, summarise
 from pgassay.analysis.seconds import TrialCourse
 from pgassay.analysis.verdicts import SET_ASIDE, SETTLED, Verdict, imported_verdict, verdict
-from pgassay.design.horizon import Extension, Horizon, ruled
+from pgassay.design.horizon import Extension, ruled
 from pgassay.design.stopping import family
 from pgassay.record import directory
 from pgassay.record.errors import damaged
@@ -73,10 +73,9 @@ class Findings:
         """
         self.run = run
         self.hosts = hosts
-        fixed = horizon_in(run.journal)
         more = extended_in(run.journal)
         extension = None if more is None else Extension(more.blocks_min, more.blocks_max, more.budget_s)
-        self.study: Study = ruled(run.asked, run.header.rule, fixed and Horizon(*fixed), extension)
+        self.study: Study = ruled(run.asked, run.header.rule, horizon_in(run.journal), extension)
         if self.imported:
             self.study = replace(self.study, ran=frozenset(trial.place for trial in run.trials))
         self.work = run.header.work or recorded_work(self.study)

@@ -10,6 +10,7 @@ beyond `POINTS_MAX` points in a trial their means over equal stretches.
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from pgassay.analysis.numbers import plural
@@ -47,26 +48,26 @@ SOURCES = ("pgbench", SLICES)
 _HEIGHT = 110
 
 
+@dataclass(eq=False)
 class Seconds:
     """Of one run; remembers which trials' series could not be read."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
-        self._unread: dict[int, str] = {}
+    run: Run
+    _unread: dict[int, str] = field(default_factory=dict, init=False)
 
     def gather(self, query: "Callable[[pl.LazyFrame], pl.LazyFrame]") -> "pl.DataFrame":
         """What a query gives on all series, see `Run.gather`."""
-        table, unread = self._run.gather(query)
+        table, unread = self.run.gather(query)
         self._unread |= dict(unread)
         return table
 
     @property
     def unread(self) -> tuple[str, ...]:
         """What was asked of the record so far, cannot be read and is left out, a sentence each."""
-        lost = dict(self._run.left_out)
+        lost = dict(self.run.left_out)
         series = (each for each in sorted(self._unread.items()) if each[0] not in lost)
         return (
-            *(unread_trial(*each) for each in self._run.left_out),
+            *(unread_trial(*each) for each in self.run.left_out),
             *(
                 f"the seconds of trial {number} cannot be read, so its course is not known: {reason}"
                 for number, reason in series

@@ -52,7 +52,8 @@ def brief(findings: "Findings", ending: Sequence[str] = ()) -> str:
         longest = max(spare, key=lambda part: (len(part.items) > 1, part.height))
         if len(longest.items) < 2:
             break
-        longest.drop()
+        longest.items.pop()
+        longest.dropped += 1
     return lines((*(line for part in parts for line in (*part.lines(), "")), *ending))
 
 
@@ -69,11 +70,6 @@ class _Part:
     def height(self) -> int:
         """Its lines and the empty one behind it."""
         return len(list(self.lines())) + 1
-
-    def drop(self) -> None:
-        """Drop the last item."""
-        self.items.pop()
-        self.dropped += 1
 
     def lines(self) -> Iterator[str]:
         """The title, and what is left below it."""

@@ -132,17 +132,17 @@ def resolve(
         held = {"fixed": {factor: value}}
         if factor.startswith("load.") and "*" not in factor:
             held = {"load": {factor.removeprefix("load."): value}}
-        resolved = _laid_over(resolved, held)
+        resolved = laid_over(resolved, held)
     if overrides.design:
-        resolved = _laid_over(resolved, {"design": dict(overrides.design)})
+        resolved = laid_over(resolved, {"design": dict(overrides.design)})
     if overrides.primary:
-        resolved = _laid_over(resolved, {"responses": {"primary": full_name(overrides.primary)}})
+        resolved = laid_over(resolved, {"responses": {"primary": full_name(overrides.primary)}})
     for text in overrides.weigh:
         response, condition = split_threshold(text)
         table = resolved.get("decide", {})
         known = table.get(response, []) if isinstance(table, dict) else []
         conditions = [*(known if isinstance(known, list) else [known]), condition]
-        resolved = _laid_over(resolved, {"decide": {response: conditions}})
+        resolved = laid_over(resolved, {"decide": {response: conditions}})
     if overrides.scale is not None and overrides.scale_to is not None:
         raise UsageError("--scale and --scale-to cannot be used together", "leave one of them out")
     if overrides.scale is not None or overrides.scale_to is not None:
@@ -164,7 +164,7 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
         raise UsageError(f'study "{name}" has no [{overrides.size}] size', f"it has: {known}")
     chosen = dict(document[overrides.size])
     program = chosen.pop(PROGRAM, None)
-    resolved = _laid_over(resolved, chosen)
+    resolved = laid_over(resolved, chosen)
     if program is None:
         return resolved
     # The authors' program is used because it was named, or because it can be and no other was.
@@ -172,7 +172,7 @@ def _sized(name: str, document: Document, overrides: Overrides, usable: Usable |
     named = [value for key, value in (_split(text, "--set") for text in overrides.fixed) if key == _DRIVER]
     if named[-1] != driver if named else usable is None or not usable(driver):
         return resolved
-    return {**_laid_over(resolved, program), "load": dict(program["load"])}
+    return {**laid_over(resolved, program), "load": dict(program["load"])}
 
 
 def _counted(document: Document, overrides: Overrides) -> Document:
@@ -191,7 +191,7 @@ def _counted(document: Document, overrides: Overrides) -> Document:
     for table, timed in ((load, TIMED_LOAD), (design, _TIMED_DESIGN)):
         for key in timed:
             table.pop(key, None)
-    return _laid_over({**document, "load": load, "design": design}, _COUNTED)
+    return laid_over({**document, "load": load, "design": design}, _COUNTED)
 
 
 def without(document: Document, names: Iterable[str]) -> Document:
@@ -229,23 +229,11 @@ def without(document: Document, names: Iterable[str]) -> Document:
     return {**left, "design": design} if design else left
 
 
-def with_baseline(document: Document, levels: Mapping[str, str]) -> Document:
-    """The document with its baseline as its treatments are typed: who reads a record knows no canonical forms.
-
-    A baseline of 1024MB among treatments of 1GB and 2GB is understood while the study runs, and not by a later reader.
-    """
-    return _laid_over(document, {"design": {"baseline": dict(levels)}}) if levels else document
-
-
 def names_in(document: Document) -> tuple[str, ...]:
     """Every factor that the document names, varied, linked or held, but those of its load."""
     tables = [document[key] for key in (*_VARIED, "fixed") if isinstance(document.get(key), dict)]
     tables += [each for key in _LINKED for each in _points(document, key)]
     return tuple(dict.fromkeys(name for table in tables for name in table))
-
-
-def with_fixed(document: Document, levels: Mapping[str, str]) -> Document:
-    return _laid_over(document, {"fixed": dict(levels)}) if levels else document
 
 
 Change = Callable[[str, str], str]
@@ -315,11 +303,12 @@ def _once(values: Sequence[object]) -> list[object]:
     return [value for place, value in enumerate(values) if texts[place] not in texts[:place]]
 
 
-def _laid_over(below: Document, above: Mapping[str, Any]) -> Document:
+def laid_over(below: Document, above: Mapping[str, Any]) -> Document:
+    """The document `below` with what `above` has, key by key: tables are merged, all else is replaced."""
     merged = dict(below)
     for key, value in above.items():
         old = merged.get(key)
-        merged[key] = _laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        merged[key] = laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
     return merged
 
 
@@ -365,7 +354,7 @@ def _with_levels(document: Document, name: str, values: str, catalogue: FactorNa
     key = name.removeprefix("load.")
     if name.startswith("load.") and key in document.get("load", {}):
         changed["load"] = {other: value for other, value in document["load"].items() if other != key}
-    merged = _laid_over(changed, {table: {name: levels}})
+    merged = laid_over(changed, {table: {name: levels}})
     if table == "factors":
         merged = _called(merged, [])
     return _with_baseline_among(merged, name, levels, catalogue)
@@ -376,7 +365,7 @@ def _called(document: Document, names: Sequence[str]) -> Document:
 
     Names are kept only for treatments that are unchanged.
     """
-    return _laid_over(document, {"study": {"called": names}}) if document.get("study", {}).get("called") else document
+    return laid_over(document, {"study": {"called": names}}) if document.get("study", {}).get("called") else document
 
 
 def _with_baseline_among(
@@ -388,7 +377,7 @@ def _with_baseline_among(
         return document
     if _canonical(name, baseline[name], catalogue) in [_canonical(name, level, catalogue) for level in levels]:
         return document
-    return _laid_over(document, {"design": {"baseline": {name: levels[0]}}})
+    return laid_over(document, {"design": {"baseline": {name: levels[0]}}})
 
 
 def _with_points(

@@ -135,7 +135,7 @@ def _parsed(name: str, document: Document, catalogue: FactorNames, most: int = A
         fixed=fixed,
         secondary=secondary,
         decide=thresholds,
-        claims=parse_claims(document.get("claims", [])),
+        claims=tuple(map(_claim, _tables("claims", document.get("claims", [])))),
         ours=tuple(map(str, _list("[study]", head, "ours"))),
         differs=tuple(map(str, _list("[study]", head, "differs"))),
         design=_design(design, treatments or (Combination(),), catalogue, (primary, *secondary)),
@@ -386,11 +386,6 @@ def _baseline(value: object, treatments: tuple[Combination, ...], catalogue: Fac
             f"name all of its levels; it fits: {'; '.join([treatment.name for treatment in matching])}",
         )
     return exact[0] if exact else matching[0]
-
-
-def parse_claims(value: object) -> tuple[Claim, ...]:
-    """`[[claims]]` tables as claims; raises `UsageError`."""
-    return tuple(_claim(each) for each in _tables("claims", value))
 
 
 def _claim(table: dict[str, Any]) -> Claim:

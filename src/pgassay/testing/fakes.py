@@ -207,7 +207,7 @@ KNOWN: Answers = {
     r"SELECT pg_prewarm\(": lambda server, found, parameters: [(1,)],
     r"CREATE TABLE (?P<table>[\w.]+)": _create,
     r"ALTER TABLE (?P<table>[\w.]+) SET \(fillfactor = (?P<value>\d+)\)": _alter,
-    r"(CHECKPOINT|VACUUM|ANALYZE|REINDEX)\b": lambda server, found, parameters: [],
+    r"(CHECKPOINT|VACUUM|ANALYZE|REINDEX|SELECT pg_switch_wal)\b": lambda server, found, parameters: [],
 }
 
 

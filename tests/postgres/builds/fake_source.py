@@ -12,7 +12,7 @@ import pytest
 
 from pgassay.host.runner import LocalRunner, SystemClock
 from pgassay.interfaces.places import Account
-from pgassay.postgres.builds.builder import Builder, Tell, Toolchain, tell_nobody
+from pgassay.postgres.builds.builder import Builder, Notify, Toolchain, notify_nobody
 from pgassay.postgres.builds.cache import Cache
 from pgassay.postgres.builds.sources import Sources
 from pgassay.postgres.find import Finder
@@ -64,7 +64,7 @@ def builds_made(folder: Path) -> int:
     return len(count.read_text().splitlines()) if count.exists() else 0
 
 
-def make_builder(folder: Path, tell: Tell = tell_nobody) -> Builder:
+def make_builder(folder: Path, notify: Notify = notify_nobody) -> Builder:
     """A builder that trusts what it built, as ourselves, with its cache in `folder/cache`."""
     account, clock = Account(None, os.getuid(), os.getgid()), SystemClock()
     runner = LocalRunner(account)
@@ -78,6 +78,6 @@ def make_builder(folder: Path, tell: Tell = tell_nobody) -> Builder:
         sources=Sources(cache, runner, entries={}),
         toolchain=Toolchain(runner, {"CC": "true"}),
         jobs=1,
-        tell=tell,
+        notify=notify,
         verify=lambda installation, recipe, runner: None,
     )

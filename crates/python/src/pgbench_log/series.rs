@@ -3,7 +3,7 @@
 //! An interval without a transaction is a finding (a stall), so it is a row with zero counts, and with NaN where there
 //! is nothing to take a mean or quantile of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::collector::{CellKey, Grid};
 use super::line::Outcome;
@@ -21,8 +21,6 @@ pub enum Column {
 pub struct Series {
     pub length: usize,
     pub columns: Vec<(&'static str, Column)>,
-    /// Successful transactions of each script that occurs.
-    pub scripts: BTreeMap<usize, Vec<i64>>,
 }
 
 /// Which rows to build.
@@ -46,23 +44,14 @@ pub fn build(cells: &BTreeMap<CellKey, PackedTally>, extent: Extent) -> Series {
         is_anchored,
         has_lag,
     } = extent;
-    let used: BTreeSet<usize> = cells.keys().map(|(_, script)| *script).collect();
-    let mut scripts: BTreeMap<usize, Vec<i64>> = used
-        .into_iter()
-        .map(|script| (script, vec![0; length]))
-        .collect();
     let mut rows = Rows::default();
     let mut tally = Tally::default();
     let mut next_cell = cells.iter().peekable();
     for row in 0..length {
         let interval = first + row as i64;
         tally.clear();
-        while let Some(((_, script), cell)) = next_cell.next_if(|((at, _), _)| *at == interval) {
+        while let Some((_, cell)) = next_cell.next_if(|((at, _), _)| *at == interval) {
             cell.merge_into(&mut tally);
-            let of_script = scripts
-                .get_mut(script)
-                .expect("every script of a cell has a column");
-            of_script[row] = cell.counts.of(Outcome::Succeeded) as i64;
         }
         let offset_us = grid.interval_us * if is_anchored { interval } else { row as i64 };
         rows.push(
@@ -73,11 +62,7 @@ pub fn build(cells: &BTreeMap<CellKey, PackedTally>, extent: Extent) -> Series {
     }
     let mut columns = rows.into_columns();
     columns.retain(|(name, _)| has_lag || !name.starts_with("lag"));
-    Series {
-        length,
-        columns,
-        scripts,
-    }
+    Series { length, columns }
 }
 
 #[derive(Default)]

@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -67,11 +67,11 @@ class Daemon(Protocol):
         """The file that is the disk."""
 
 
+@dataclass(eq=False)
 class RealDaemon:
     """The program on this machine, a process for each drive's directory."""
 
-    def __init__(self) -> None:
-        self._processes: dict[Path, subprocess.Popen[bytes]] = {}
+    _processes: dict[Path, subprocess.Popen[bytes]] = field(default_factory=dict, init=False)
 
     def require(self) -> None:
         """Raise `DriveError` without root, FUSE or the program, or where memory is limited."""
@@ -225,11 +225,11 @@ def _gone(pid: int, patience_s: float) -> bool:
     return False
 
 
+@dataclass(frozen=True)
 class SocketControl:
     """See `Control`; a connection for each request, so that nothing is held open."""
 
-    def __init__(self, directory: Path) -> None:
-        self._directory = directory
+    directory: Path
 
     def ask(self, do: str, *, patience_s: float = PATIENCE_S, **values: Any) -> Mapping[str, Any]:
         """Connect, send one line of JSON, wait at most `patience_s` for the answer; raises `DriveError`."""
@@ -237,7 +237,7 @@ class SocketControl:
             request = {"do": do, **values}
             with (
                 socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line,
-                kernel.opened(self._directory, os.O_PATH | os.O_DIRECTORY) as folder,
+                kernel.opened(self.directory, os.O_PATH | os.O_DIRECTORY) as folder,
             ):
                 line.settimeout(patience_s)
                 line.connect(f"/proc/self/fd/{folder}/{SOCKET}")  # the path itself may be too long for a socket
@@ -252,9 +252,9 @@ class SocketControl:
             if not isinstance(answer, dict):
                 raise ValueError("its answer is no object")
         except OSError as failure:
-            raise silent(self._directory / SOCKET, (failure.strerror or str(failure)).lower()) from failure
+            raise silent(self.directory / SOCKET, (failure.strerror or str(failure)).lower()) from failure
         except ValueError as failure:
-            raise silent(self._directory / SOCKET, "its answer cannot be read") from failure
+            raise silent(self.directory / SOCKET, "its answer cannot be read") from failure
         if "error" in answer:
             raise DriveError(f'the emulated drive refused "{do}": {answer["error"]}', answer.get("hint") or None)
         found = answer.get("ok")

@@ -15,6 +15,7 @@ import struct
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -166,11 +167,11 @@ class Kernel(Protocol):
         """Check the unmounted file system, changing nothing; raises if it is damaged."""
 
 
+@dataclass(frozen=True)
 class LinuxKernel:
     """The system itself, by losetup, mkfs, mount, fsck and system calls."""
 
-    def __init__(self, runner: Runner) -> None:
-        self._runner = runner
+    runner: Runner
 
     def require(self, filesystem: Filesystem) -> None:
         """Raise `DriveError` without the right to mount, loop devices, or the file system's programs."""
@@ -234,7 +235,7 @@ class LinuxKernel:
             raise command_failed(doing, outcome.stderr or outcome.stdout)
 
     def _run(self, command: Sequence[str]) -> Completed:
-        return self._runner.run(command, privileged="mounts and makes file systems", timeout_s=_TIMEOUT_S)
+        return self.runner.run(command, privileged="mounts and makes file systems", timeout_s=_TIMEOUT_S)
 
 
 _LOOP_CLR_FD = 0x4C01

@@ -24,7 +24,7 @@ from pathlib import Path
 from pgassay import untrusted
 from pgassay.errors import UsageError, did_you_mean
 from pgassay.interfaces.factor import IN_MEMORY, Stage, Turns
-from pgassay.interfaces.kinds import Change, Kind, choice, no_value, optional, whole
+from pgassay.interfaces.kinds import Kind, choice, no_value, optional, whole
 from pgassay.interfaces.options import answer_to, option, rows_of
 from pgassay.interfaces.places import Endpoint
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions, join_list, kind, split_list
@@ -173,15 +173,14 @@ def _may_make_names(word: "re.Match[str] | None", before: "re.Match[str] | None"
 
 def _with_parameters(line: int, sql: str) -> Statement | None:
     names: dict[str, str] = {}
-
-    def parameter(found: "re.Match[str]") -> str:
-        return names.setdefault(found[0], f"${len(names) + 1}") if found[0].startswith(":") else found[0]
-
     for each in _TOKEN.finditer(sql):
         glued = sql[: each.start()][-1:]
         if each[0].startswith(":") and (_is_sliced(sql, each) or glued.isalnum() or glued in ("_", '"')):
             return None
-    return Statement(line, _TOKEN.sub(parameter, sql).strip(), len(names))
+    bound = _TOKEN.sub(
+        lambda found: names.setdefault(found[0], f"${len(names) + 1}") if found[0].startswith(":") else found[0], sql
+    )
+    return Statement(line, bound.strip(), len(names))
 
 
 _OF_PGBENCH = ("scale", "client_id", "random_seed", "default_seed")
@@ -281,11 +280,6 @@ class Script:
         return OURS.get(self.name, Path(self.name))
 
     @property
-    def echo(self) -> str:
-        """How pgbench's summary names it."""
-        return BUILTINS.get(self.name) or str(self.path)
-
-    @property
     def text(self) -> str:
         """Of a file; empty where it cannot be read."""
         with suppress(OSError):
@@ -311,11 +305,6 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
 
 def show_scripts(scripts: tuple[Script, ...]) -> str:
     return scripts[0].name if len(scripts) == 1 else join_list(f"{each.name}@{each.weight}" for each in scripts)
-
-
-def _each_path(scripts: tuple[Script, ...], change: Change) -> tuple[Script, ...]:
-    ours = (*BUILTINS, *OURS)
-    return tuple(each if each.name in ours else replace(each, name=str(change(each.path))) for each in scripts)
 
 
 def check_variables(options: "PgbenchOptions") -> None:
@@ -355,7 +344,9 @@ SCRIPTS: Kind[tuple[Script, ...]] = Kind(
     lambda name, text: parse_scripts(text),
     show_scripts,
     "names of scripts or files, with weights: a.sql@3,b.sql@1",
-    each_path=_each_path,
+    each_path=lambda scripts, change: tuple(
+        each if each.name in {*BUILTINS, *OURS} else replace(each, name=str(change(each.path))) for each in scripts
+    ),
 )
 
 
@@ -452,21 +443,17 @@ class PgbenchOptions(PgbenchClientOptions, CutOptions, OwnDataOptions):
     def custom(self) -> bool:
         return not any(script.builtin for script in self.scripts)
 
-    @property
-    def accounts_bytes(self) -> int:
-        """Room of the accounts and their key. A page holds whole rows only, so wide ones may waste up to half of it."""
-        row = (self.row_bytes or OWN_BYTES) + _OVERHEAD_BYTES
-        waste = min(1.0, row / _SMALLEST_PAGE) if self.row_storage != "toasted" else 0.1
-        return int(self.scale * ROWS_PER_SCALE * row * (1 + waste))
-
     def estimated_bytes(self) -> int:
         """By scale and width of the rows, or by the size of the user's file; ageing leaves dead rows and a second index
         entry behind."""
         if self.own_bytes is not None:
             return self.own_bytes
         fresh = self.scale * BYTES_PER_SCALE
-        if self.row_bytes is not None:
-            fresh = max(fresh, self.accounts_bytes)
+        if self.row_bytes is not None:  # room of the accounts and their key
+            row = self.row_bytes + _OVERHEAD_BYTES
+            # A page holds whole rows only, so wide ones may waste up to half of it.
+            waste = min(1.0, row / _SMALLEST_PAGE) if self.row_storage != "toasted" else 0.1
+            fresh = max(fresh, int(self.scale * ROWS_PER_SCALE * row * (1 + waste)))
         return int(fresh * (1 + min(self.age, 1.0)))
 
     @property

@@ -182,15 +182,12 @@ class Progress:
 
 def parse_progress(text: str) -> tuple[Progress, ...]:
     """Every whole progress line in order; other lines (NOTICEs, errors) are passed over."""
-    return tuple(
-        Progress(float(match[1]), float(match[2]), _finite(match[3]), None if match[5] is None else int(match[5]))
-        for match in filter(None, map(_PROGRESS.fullmatch, text.splitlines()))
-    )
-
-
-def _finite(text: str) -> float | None:
-    number = float(text)
-    return number if math.isfinite(number) else None
+    found = []
+    for match in filter(None, map(_PROGRESS.fullmatch, text.splitlines())):
+        elapsed_s, tps, latency_ms = float(match[1]), float(match[2]), float(match[3])
+        failed = None if match[5] is None else int(match[5])
+        found.append(Progress(elapsed_s, tps, latency_ms if math.isfinite(latency_ms) else None, failed))
+    return tuple(found)
 
 
 def first_abort(text: str) -> str | None:
@@ -281,7 +278,8 @@ def read_back(said: Summary, options: PgbenchOptions) -> dict[str, str]:
     pgbench runs no more threads than clients, and names a lone script by its title; both are put back into the words of
     the levels where they agree, and left as pgbench says them where they do not.
     """
-    names = {Script(name).echo: name for name in (*BUILTINS, *OURS)}
+    titles = {**BUILTINS, **{name: str(path) for name, path in OURS.items()}}
+    names = {title: name for name, title in titles.items()}
     echoed = {
         "load.clients": str(said.clients),
         "load.jobs": JOBS.show(options.jobs) if said.threads == options.threads else str(said.threads),

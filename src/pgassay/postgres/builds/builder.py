@@ -206,10 +206,10 @@ class Progress:
         return self.seconds / done - self.seconds if done > 0.05 else None
 
 
-Tell = Callable[[Progress], None]
+Notify = Callable[[Progress], None]
 
 
-def tell_nobody(progress: Progress) -> None:
+def notify_nobody(progress: Progress) -> None:
     """Report no progress: for builds without a terminal."""
 
 
@@ -368,7 +368,7 @@ class Builder:
     sources: Sources
     toolchain: Toolchain
     jobs: int
-    tell: Tell = tell_nobody
+    notify: Notify = notify_nobody
     verify: Verify = verify
 
     def recipe(self, request: BuildRequest) -> tuple[Recipe, Source]:
@@ -480,7 +480,7 @@ class Builder:
 
         def say(step: str, *, done: bool = False) -> None:
             seconds = (self.clock.monotonic_ns() - started_ns) / 1e9
-            self.tell(Progress(recipe.name, step, count_objects(objects), expected, seconds, done))
+            self.notify(Progress(recipe.name, step, count_objects(objects), expected, seconds, done))
 
         def run(step: str, *command: str) -> None:
             making.step(step, command, objects, lambda: say(step))

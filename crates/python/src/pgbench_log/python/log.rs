@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyIndexError;
@@ -21,11 +20,10 @@ pub struct PgbenchLog {
     series: Arc<Series>,
     extent: Extent,
     start_us: Option<i64>,
-    torn_paths: Vec<String>,
 }
 
 impl PgbenchLog {
-    pub(super) fn new(logs: ReadLogs, options: &ReadOptions, paths: &[PathBuf]) -> Self {
+    pub(super) fn new(logs: ReadLogs, options: &ReadOptions) -> Self {
         let grid = Grid {
             origin_us: options.start_us.unwrap_or(0),
             interval_us: options.interval_us,
@@ -50,17 +48,11 @@ impl PgbenchLog {
         let start_us = options
             .start_us
             .or_else(|| (length > 0).then(|| grid.start_us(first)));
-        let torn_paths = logs
-            .torn
-            .iter()
-            .map(|index| paths[*index].to_string_lossy().into_owned())
-            .collect();
         Self {
             logs,
             series,
             extent,
             start_us,
-            torn_paths,
         }
     }
 
@@ -111,12 +103,6 @@ impl PgbenchLog {
         self.logs.lines
     }
 
-    /// The files whose last line has no newline; that line is not counted.
-    #[getter]
-    fn torn_paths(&self) -> Vec<String> {
-        self.torn_paths.clone()
-    }
-
     #[getter]
     fn series(&self) -> PgbenchSeries {
         PgbenchSeries(Arc::clone(&self.series))
@@ -156,7 +142,7 @@ impl PgbenchLog {
             "<PgbenchLog lines={} rows={} torn={}>",
             self.logs.lines,
             self.extent.length,
-            self.torn_paths.len()
+            self.logs.torn.len()
         )
     }
 }

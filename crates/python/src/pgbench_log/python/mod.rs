@@ -83,7 +83,7 @@ pub fn read_pgbench_logs(
         start_us,
         threads,
     );
-    py.detach(|| read_logs(&paths, &options).map(|logs| PgbenchLog::new(logs, &options, &paths)))
+    py.detach(|| read_logs(&paths, &options).map(|logs| PgbenchLog::new(logs, &options)))
         .map_err(|error| python_error(py, error))
 }
 

@@ -1,6 +1,5 @@
 //! `PgbenchSeries`: columns as memoryviews of 64-bit integers or floats, which `numpy.asarray` takes as they are.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use pyo3::exceptions::PyKeyError;
@@ -42,18 +41,6 @@ impl PgbenchSeries {
             columns.set_item(name, view(py, column)?)?;
         }
         Ok(columns)
-    }
-
-    /// Successful transactions of every script that occurs.
-    fn script_transactions<'py>(
-        &self,
-        py: Python<'py>,
-    ) -> PyResult<BTreeMap<usize, Bound<'py, PyAny>>> {
-        self.0
-            .scripts
-            .iter()
-            .map(|(script, counts)| Ok((*script, view_of(py, counts, i64::to_ne_bytes, "q")?)))
-            .collect()
     }
 
     fn __repr__(&self) -> String {
