@@ -132,10 +132,10 @@ fast-tests:
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow and not thorough"
 
 # The fast ones and the simulations of whole runs, in one go: importing everything twice takes ten seconds. Some of them
-# ask shells and linters.
+# ask shells and linters. Three at a time: a third of their seconds are spent waiting for programs and connections.
 tests-without-server:
 	@scripts/load-programs
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not system and not slow"
+	$(BIN)/python -m pytest -q -n 3 --dist worksteal -m "not system and not slow"
 
 # Three files at a time: most of their seconds are spent waiting for a load to end. Each of the three imports the files
 # that it is given, so only those with such tests are, from the last letter: whole runs (tests/system) take longest.

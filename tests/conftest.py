@@ -9,7 +9,8 @@ Only system tests flush anything to the disk: no other can see whether that happ
 that write records would wait for. Those of crashes have a disk that knows what was flushed (`tests.fakes.disk`).
 
 Numerical libraries compute on one core, in programs that tests start as well: a second thread waits for its next task
-by spinning, which is no quicker for small matrices, and takes the core from the other worker.
+by spinning, which is no quicker for small matrices, and takes the core from the other worker. Nor do tables of few
+rows become quicker on several.
 
 A test may take many times the seconds that it took when it was timed: its limit is there to end what hangs. So a
 limit of its own only ever lengthens that of all.
@@ -31,6 +32,7 @@ from tests.packages import Install, installer
 from tests.slow_share import SECONDS, limit_s
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # before anything imports numpy
+os.environ.setdefault("POLARS_MAX_THREADS", "1")
 settings.register_profile(
     "pgassay",
     deadline=None,

@@ -7,12 +7,14 @@ import os
 import subprocess
 import sys
 import unicodedata
+from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pgassay.outgoing import Output, cell, cells, control, in_ascii, lines, values, visible
+from pgassay.cli import main
+from pgassay.outgoing import Output, cell, cells, control, guard, in_ascii, lines, values, visible
 
 HOSTILE = "\x1b]0;x\x07\r\x9b2J\x7f\u202e\u2066\u200b\ufeff\U000e0041\ud800\u2028"
 PLANTED = st.text(st.one_of(st.characters(), st.sampled_from(HOSTILE + "\n\t=+-@'\"1")))
@@ -86,14 +88,29 @@ def test_a_stream_shows_what_it_is_given_and_obeys_ours() -> None:
     assert not stream.isatty()
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "ascii:strict", "cp1252", "utf-8"])
-@pytest.mark.parametrize("words", [["studies", "--factors"], ["--help"], ["doctor"], ["no\udcffsuch\x1b[2J"]])
+ENCODINGS = ["latin-1", "ascii", "ascii:strict", "cp1252", "utf-8"]
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("words", [["studies", "--factors"], ["--help"], ["doctor"]])
 def test_any_terminal_shows_what_there_is(encoding: str, words: list[str]) -> None:
+    encoding, _, errors = encoding.partition(":")
+    below = io.BytesIO()
+    with redirect_stdout(io.TextIOWrapper(below, encoding, errors or None)) as stream, redirect_stderr(stream):
+        guard()
+        assert main(words) == 0
+        stream.flush()
+        text = below.getvalue().decode(encoding)
+    assert len(text) > 100
+    assert obeyed(text) == []
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_process_knows_the_encoding_of_its_terminal(encoding: str) -> None:
+    command = [sys.executable, "-m", "pgassay", "no\udcffsuch\x1b[2J"]
     environment = {**os.environ, "PYTHONIOENCODING": encoding}
-    done = subprocess.run(
-        [sys.executable, "-m", "pgassay", *words], capture_output=True, env=environment, timeout=600, check=False
-    )
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=600, check=False)
     text = (done.stdout + done.stderr).decode(encoding.partition(":")[0])
     assert "Traceback" not in text
     assert obeyed(text) == []
-    assert done.returncode == (2 if words[0].startswith("no") else 0)
+    assert done.returncode == 2

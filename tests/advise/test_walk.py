@@ -137,7 +137,7 @@ class Redundant(Server):
 def test_two_settings_of_which_one_is_enough_are_not_lost() -> None:
     """Without either alone nothing is missed; they are kept since both are missed together, and that is said."""
     server = Redundant(space_with(6), 0.005, 11)
-    found = walk(task(server, budget_s=2400.0), server)
+    found = walk(task(server, budget_s=1600.0), server)
     assert found.recommended is not None
     assert server.truth(found.recommended) == 0.5
     assert {each.name for each in found.lines if each.kept} <= {"s0", "s1"}
@@ -178,7 +178,7 @@ class TwiceRedundant(Server):
 @pytest.mark.parametrize("seed", range(3))
 def test_lines_that_go_together_are_not_lost(seed: int) -> None:
     server = TwiceRedundant(space_with(6), 0.02, 20 + seed)
-    found = walk(task(server, budget_s=2400.0), server)
+    found = walk(task(server, budget_s=1600.0), server)
     assert found.recommended is not None
     assert server.truth(found.recommended) == pytest.approx(0.8)
 

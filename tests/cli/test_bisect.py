@@ -24,13 +24,24 @@ from tests.fakes.commits import FakeBlocks
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 
 
-def git(folder: Path, *words: str) -> str:
+def git(folder: Path, *words: str, given: str = "") -> str:
     """With the same hashes at every run: the fake draws its noise by the names of steps, and those have them."""
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
     when = {"GIT_AUTHOR_DATE": "2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE": "2026-01-02T03:04:05Z"}
     environment = {**os.environ, **who, **when, "GIT_CONFIG_GLOBAL": "/dev/null"}
-    done = subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, env=environment)
+    command = ["git", "-C", str(folder), *words]
+    done = subprocess.run(command, check=True, capture_output=True, env=environment, input=given.encode())
     return done.stdout.decode().strip()
+
+
+def commit(folder: Path, numbers: range) -> None:
+    """Empty commits on main, each with its tag, by one process."""
+    lines: list[str] = []
+    for number in numbers:
+        lines += ["commit refs/heads/main", "committer a <a@b> 1767323045 +0000", f"data {len(f'change {number}') + 1}"]
+        lines += [f"change {number}", *(["from refs/heads/main^0"] if number and number == numbers[0] else []), ""]
+        lines += [f"reset refs/tags/v{number}", "from refs/heads/main", ""]
+    git(folder, "fast-import", "--quiet", given="\n".join(lines))
 
 
 @pytest.fixture
@@ -39,9 +50,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "pg"
     folder.mkdir()
     git(folder, "init", "-q", "-b", "main")
-    for number in range(5):
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"change {number}")
-        git(folder, "tag", f"v{number}")
+    commit(folder, range(5))
     return folder
 
 

@@ -12,7 +12,7 @@ from pgassay.cli import main, track
 from pgassay.lab import commits
 from pgassay.record.reading import Run
 from pgassay.testing.planted import make_run
-from tests.cli.test_bisect import git
+from tests.cli.test_bisect import commit, git
 from tests.fakes.commits import FakeBlocks
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="no git")
@@ -28,12 +28,6 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     git(folder, "init", "-q", "-b", "main")
     commit(folder, range(13))
     return folder
-
-
-def commit(folder: Path, numbers: range) -> None:
-    for number in numbers:
-        git(folder, "commit", "-q", "--allow-empty", "-m", f"change {number}")
-        git(folder, "tag", f"v{number}")
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from pgassay.lab.runner import Watcher
 from pgassay.record.journal import Kind, decisions_in, extended_in, horizon_in
 from pgassay.study.model import Study
 from tests.fakes.disk import Crashed, Fault
-from tests.lab.simulation import Simulation, ending, simulate, study_of
+from tests.lab.simulation import Ending, Simulation, ending, simulate, study_of
 
 EQUAL = {"100": 1000.0, "90": 1000.0, "50": 1000.0}
 """Nobody can say which is better."""
@@ -79,11 +79,19 @@ def test_it_goes_on_for_some_time_more_and_keeps_to_it(tmp_path: Path) -> None:
     assert "does not fit in the budget" in decisions_in(simulation.run.journal)[-1].reason, "time ended it"
 
 
+@pytest.fixture(scope="module")
+def whole(place: Path) -> Ending:
+    """Of an extended run that was not cut short."""
+    found = open_ended(place)
+    found.carry_on()
+    found.carry_on(blocks=(5, 8))
+    return ending(found)
+
+
 @pytest.mark.parametrize("after", [1, 2, 3, 4, 5, 6, 20, 60])
-def test_an_extended_run_that_is_cut_short_goes_on_as_if_it_had_not_been(tmp_path: Path, after: int) -> None:
-    whole = open_ended(tmp_path)
-    whole.carry_on()
-    whole.carry_on(blocks=(5, 8))
+def test_an_extended_run_that_is_cut_short_goes_on_as_if_it_had_not_been(
+    tmp_path: Path, whole: Ending, after: int
+) -> None:
     cut = open_ended(tmp_path)
     cut.carry_on()
     cut.machine.disk.faults[len(cut.machine.disk.steps) + after] = Fault.CRASH
@@ -94,7 +102,7 @@ def test_an_extended_run_that_is_cut_short_goes_on_as_if_it_had_not_been(tmp_pat
         cut.carry_on(blocks=(5, 8))
     else:
         cut.carry_on()
-    assert ending(cut) == ending(whole)
+    assert ending(cut) == whole
     assert sound(cut)
 
 

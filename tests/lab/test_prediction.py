@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from itertools import product
 from math import log, sqrt
 from pathlib import Path
@@ -51,6 +52,7 @@ STUDY: dict[str, Any] = {
 }
 
 
+@cache
 def settled_at() -> float:
     """What the recorded drive itself comes to."""
     found = predict(SIGNATURE, Target("page-mapped", CAPACITY, 0.07, FILLED * CAPACITY, 1.0, pages_per_block=16))
@@ -95,10 +97,10 @@ def recorded(
         study["factors"] = {"drive.data": list(drives), **study["factors"]}
         study["design"] = {"baseline": {"drive.data": "ssd", **study["design"]["baseline"]}}
         study["fixed"] = {name: level for name, level in STUDY["fixed"].items() if name != "drive.data"}
+    texts = {name: signature.to_text() for name, (_, signature) in drives.items() if aged}
     with RunDirectory.create(path, header, write(study), {}) as run:
         for block, of_drive, (fill, size) in product((1, 2, 3), drives, database.items()):
             staging = run.begin_trial(run.next_number)
-            model, signature = drives[of_drive]
             levels = {"drive.data": of_drive, "table.fillfactor": fill, "drive.live_share": str(FILLED)}
             flash = (size * times + FIXED) * (1 + noise * random.standard_normal())
             record = TrialRecord(
@@ -118,10 +120,10 @@ def recorded(
                     "compression_ratio": PACKED * size * times / flash,
                 },
                 counters={},
-                regime={**drive, "drive.model": model} if aged else {},
+                regime={**drive, "drive.model": drives[of_drive][0]} if aged else {},
             )
             if aged:
-                (staging.path / f"drive.write_signature{SUFFIX}").write_text(signature.to_text())
+                (staging.path / f"drive.write_signature{SUFFIX}").write_text(texts[of_drive])
             run.commit_trial(staging, record, ())
         run.finish("all blocks are done")
     return Run.open(path)

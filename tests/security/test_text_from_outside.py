@@ -3,15 +3,17 @@
 import csv
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
+from pgassay.cli import main
+from pgassay.outgoing import guard
 from pgassay.probe.registry import Probes
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -101,15 +103,19 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def said(*words: str | Path, statuses: Sequence[int] = (0,)) -> str:
     """What `pgassay WORDS` writes on a terminal, after a look that nothing of it is obeyed."""
-    command = [sys.executable, "-m", "pgassay", *map(str, words)]
-    done = subprocess.run(command, capture_output=True, timeout=900, check=False)
-    text, errors = done.stdout.decode(), done.stderr.decode()
+    outputs = [TextIOWrapper(BytesIO(), encoding="utf-8", newline="") for _ in range(2)]
+    with redirect_stdout(outputs[0]), redirect_stderr(outputs[1]):
+        guard()  # as every command begins
+        status = main([*map(str, words)])
+    for each in outputs:
+        each.seek(0)
+    text, errors = (each.read() for each in outputs)
     assert obeyed(text) == []
     assert obeyed(errors) == []
     begun = re.search("^(ok|ERROR: |pgassay: error: none)", text, re.MULTILINE)
     assert begun is None or "--csv" in words, "a line that a text began, outside the quotes of CSV"
     assert "Traceback" not in errors
-    assert done.returncode in statuses, errors
+    assert status in statuses, errors
     return text
 
 

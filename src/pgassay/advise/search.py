@@ -57,6 +57,8 @@ class Search:
         self._chance = random.Random(f"search/{seed}")
         self._known: list[tuple[Configuration, tuple[float, ...] | None]] = []
         self._objectives = objectives
+        self._study: optuna.Study | None = None
+        self._told: list[tuple[float, ...]] = []
         self._sampler = sampler or optuna.samplers.TPESampler(
             seed=seed, multivariate=False, n_startup_trials=0, n_ei_candidates=CANDIDATES
         )
@@ -68,10 +70,14 @@ class Search:
 
     def ask(self, taken: Collection[Configuration]) -> Configuration:
         """The next configuration to measure, none of `taken`."""
-        study, dimensions = self._study(), self._space.dimensions
+        from optuna.trial import TrialState
+
+        study, dimensions = self._informed(), self._space.dimensions
+        tried: list[optuna.Trial] = []
         for attempt in range(2 * _TRIES):
             if attempt < _TRIES:
-                params = study.ask(self._distributions).params
+                tried.append(study.ask(self._distributions))
+                params = tried[-1].params
                 chosen = {
                     each.name: each.levels[params[each.name]] if each.ordered else params[each.name]
                     for each in dimensions
@@ -81,27 +87,34 @@ class Search:
             found = within(dimensions, self._space.start.with_values(chosen), self._limits)
             if found not in taken:
                 break
+        for each in tried:  # no longer under way: the next proposal does not keep away from them
+            study.tell(each, state=TrialState.FAIL)
         return found
 
-    def _study(self) -> "optuna.Study":
+    def _informed(self) -> "optuna.Study":
+        """The study with all that is known, begun again where what failed counts otherwise than before."""
         import optuna
 
-        study = optuna.create_study(directions=["maximize"] * self._objectives, sampler=self._sampler)
         worked = [value for _, value in self._known if value is not None] or [(0.0,) * self._objectives]
-        worst = [min(column) - FAILED for column in zip(*worked, strict=True)]
-        for configuration, value in self._known:
+        worst = tuple(min(column) - FAILED for column in zip(*worked, strict=True))
+        values = [worst if value is None else value for _, value in self._known]
+        if self._study is None or self._told != values[: len(self._told)]:
+            self._study = optuna.create_study(directions=["maximize"] * self._objectives, sampler=self._sampler)
+            self._told = []
+        for configuration, _ in self._known[len(self._told) :]:
             at = {each.name: index_of(each.levels, configuration.values[each.name]) for each in self._space.dimensions}
-            study.add_trial(
+            self._told.append(values[len(self._told)])
+            self._study.add_trial(
                 optuna.trial.create_trial(
                     params={
                         each.name: at[each.name] if each.ordered else each.levels[at[each.name]]
                         for each in self._space.dimensions
                     },
                     distributions=self._distributions,
-                    values=worst if value is None else value,
+                    values=self._told[-1],
                 )
             )
-        return study
+        return self._study
 
 
 def searched(

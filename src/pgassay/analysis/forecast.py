@@ -5,6 +5,7 @@ simulation in benchmarks/validity (within 25 % of the simulated median).
 """
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import exp, isfinite, sqrt
 
 import numpy as np
@@ -140,6 +141,7 @@ def _solve(alpha: float, blocks_max: int, together: int, enough: _Enough) -> int
     return found if found is not None and found <= FARTHEST else None
 
 
+@lru_cache(maxsize=256)
 def _values(horizon: int, alpha: float, together: int) -> Floats:
     """What the spread is multiplied by at each look up to the horizon."""
     values = criticals(horizon, alpha)

@@ -772,7 +772,6 @@ class Branch:
 
     def due(self, history: History, since: str | None, notify: Callable[[str], None]) -> Sequence[Commit]:
         """The commits after the last one; the newest alone where a history begins or the branch was rewritten."""
-        newest = self.commit(self.name)
         if history.last is not None:
             with suppress(UsageError):  # gone with a branch that was rewritten
                 found = after(self.runner, self.repository, history.last, self.name)
@@ -781,9 +780,8 @@ class Branch:
             notify(
                 f'"{self.name}" no longer has {history.last}, the last measured commit: going on with the newest one'
             )
-            return (newest,)
-        if since is None:
-            return (newest,)
+        if history.last is not None or since is None:
+            return (self.commit(self.name),)
         found = after(self.runner, self.repository, since, self.name)
         if found is None:
             raise UsageError(

@@ -158,8 +158,9 @@ def test_the_words_come_as_they_are_and_the_server_gets_no_mark_of_ours(
     ],
 )
 def test_a_command_that_fails_hangs_or_prints_without_end_says_so(
-    tmp_path: Path, text: str, limit_s: float, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, limit_s: float, said: str
 ) -> None:
+    monkeypatch.setattr(restarts, "_GRACE_S", 0.5)
     noted: list[tuple[int, int]] = []
     with pytest.raises(BenchError) as caught:
         RestartCommand.of(script(tmp_path, text), limit_s).run(lambda pid, started: noted.append((pid, started)))

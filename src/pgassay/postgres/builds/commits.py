@@ -55,8 +55,8 @@ def between(runner: Runner, folder: Path, good: str, bad: str) -> tuple[Commit, 
     return (first, *found)
 
 
-def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
-    """The commit that a name stands for; raises `UsageError` for no repository and an unknown name."""
+def hash_of(runner: Runner, folder: Path, name: str) -> str:
+    """The hash of the commit that a name stands for; raises `UsageError` for no repository and an unknown name."""
     if not folder.is_dir():
         raise no_such_source(folder)
     if name.startswith(("-", "^")):  # an option, and all but what it stands for
@@ -64,7 +64,12 @@ def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
     outcome = git(runner, folder, "rev-parse", "--verify", f"{name}^{{commit}}")
     if outcome.status != 0:
         raise _refused_name(runner, folder, name, outcome.stderr)
-    return _commits(_git(runner, folder, "log", "-1", _FORMAT, outcome.stdout.strip()))[0]
+    return outcome.stdout.strip()
+
+
+def commit_of(runner: Runner, folder: Path, name: str) -> Commit:
+    """As `hash_of`, with its subject."""
+    return _commits(_git(runner, folder, "log", "-1", _FORMAT, hash_of(runner, folder, name)))[0]
 
 
 def after(runner: Runner, folder: Path, start: str, branch: str) -> tuple[Commit, ...] | None:
@@ -72,8 +77,8 @@ def after(runner: Runner, folder: Path, start: str, branch: str) -> tuple[Commit
 
     The line is that of first parents. Raises `UsageError` for no repository and an unknown name.
     """
-    first, last = commit_of(runner, folder, start), commit_of(runner, folder, branch)
-    return () if first == last else _line(runner, folder, first.sha, last.sha)
+    first, last = hash_of(runner, folder, start), hash_of(runner, folder, branch)
+    return () if first == last else _line(runner, folder, first, last)
 
 
 def first_parents(runner: Runner, folder: Path, commits: Sequence[Commit]) -> dict[str, str]:

@@ -31,9 +31,9 @@ from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.running import Completed, Runner
 from pgassay.postgres.builds.cache import Cache, file_sha256
 from pgassay.postgres.builds.commits import (
-    commit_of,
     git,
     has_file,
+    hash_of,
     no_such_source,
 )
 from pgassay.postgres.builds.recipe import FETCHED, ROOM, BuildError, Spec, failed, parse_spec
@@ -370,7 +370,7 @@ class Sources:
         if not path.exists():
             raise no_such_source(path)
         if spec.kind == "git":
-            commit = commit_of(self.runner, path, spec.commit).sha
+            commit = hash_of(self.runner, path, spec.commit)
             configure = git(self.runner, path, "show", f"{commit}:configure")
             if configure.status != 0:
                 raise _not_a_source(path)
@@ -421,7 +421,7 @@ def identify_extension(runner: Runner, spec: Spec) -> ExtensionSource:
     if not path.is_dir():
         raise no_such_source(path)
     if spec.kind == "git":
-        sha = commit_of(runner, path, spec.commit).sha
+        sha = hash_of(runner, path, spec.commit)
         found = any(has_file(runner, path, sha, name) for name in _MAKEFILES)
     else:
         found = any((path / name).is_file() for name in _MAKEFILES)
