@@ -73,7 +73,7 @@ def proposer_of(way: str, space: Space, limits: Limits, seed: int) -> Proposer:
 
 
 class Anew:
-    """The product's search with any sampler: a study that is made anew for each proposal."""
+    """The product's search with any sampler."""
 
     def __init__(self, space: Space, search: Search) -> None:
         self.space, self._search = space, search

@@ -205,7 +205,7 @@ def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str)
 
 @pytest.mark.parametrize("others", [None, replace(MET, checkpoints=0)])
 def test_the_bound_of_safe_counts_only_cuts_after_a_whole_checkpoint(tmp_path: Path, others: Met | None) -> None:
-    """Once the other 995 cuts, which could show little, made it 0.377 %."""
+    """Once the other cuts, which could show little, made it a small part of that."""
     cuts = [replace(SOUND, epoch=place, met=MET if place == 1 else others) for place in range(1, 41)]
     findings = Findings(make_cuts(tmp_path / "run", lambda arm: cuts))
     found = arms(findings)[FULL]

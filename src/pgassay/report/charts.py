@@ -16,7 +16,7 @@ from math import exp
 from typing import Any
 
 import altair as alt
-from jsonschema import Draft7Validator  # type: ignore[import-untyped]  # which altair needs
+from jsonschema import Draft7Validator  # type: ignore[import-untyped]
 
 from pgassay.analysis.effects import Effect
 from pgassay.analysis.verdicts import margin
