@@ -166,8 +166,8 @@ class Plan:
 def plan(prepared: Prepared, seed: int) -> Plan:
     resolved, checked = prepared.resolved, prepared.checked
     study, mount, loads = resolved.study, checked.mount, [arm.setup.load for arm in resolved.arms]
-    design, nearest = study.design, nearest_calibrations(resolved, mount)
-    rounds = rounds_of(window_s(loads), design.slice_s)
+    design, rounds = study.design, rounds_of(window_s(loads), study.design.slice_s)
+    nearest = nearest_calibrations(resolved, mount)
     known, calibrated_s = known_methods(resolved, nearest, rounds, prepared.pairing), known_trial_s(nearest)
     timed, ahead = length_known(loads), forecast(resolved, known_pace(resolved))
     trial_s = ahead.trial_s if timed else calibrated_s

@@ -17,7 +17,6 @@ from pgassay.interfaces.store import Needs
 from pgassay.lab.arms import setup_of, stored_bytes, wal_least_bytes
 from pgassay.lab.catalogue import FactorCatalogue
 from pgassay.lab.settings import MEMORY, STOCK_MIN_WAL, STOCK_SHARED_BUFFERS, Setup, mode_of, process_bytes, settings_of
-from pgassay.study import document as documents
 from pgassay.study.document import Document
 from pgassay.study.drives import DATA, WAL
 from pgassay.study.model import Study
@@ -137,7 +136,7 @@ def _with_fewer_connections(document: Document, opened: int) -> tuple[Document, 
     if int(held) <= enough:
         return document, ()
     fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), AS_MANY_AS_OPENED)
-    return documents.laid_over(document, {"fixed": {_MAX_CONNECTIONS: str(enough)}}), (fewer,)
+    return {**document, "fixed": {**document.get("fixed", {}), _MAX_CONNECTIONS: str(enough)}}, (fewer,)
 
 
 def with_likeness(
@@ -174,7 +173,7 @@ def _written_out(document: Document, study: Study, catalogue: FactorCatalogue, r
         by_data = all(each and each.kind.emulated and each.capacity_bytes is None for each in drives)
         if owner + _CAPACITY not in named and by_data:
             implied[owner + _CAPACITY] = AUTO
-    return documents.laid_over(document, {"fixed": implied}) if implied else document
+    return {**document, "fixed": {**document.get("fixed", {}), **implied}} if implied else document
 
 
 Number = tuple[str, str]
