@@ -50,7 +50,7 @@ test: setup  ## lint, types and all tests but the slow ones
 	$(SUBMAKE) tests-without-server
 	$(SUBMAKE) system-tests
 
-test-fast: setup  ## the tests that start no PostgreSQL: under a minute
+test-fast: setup  ## the tests that start no PostgreSQL and simulate no whole run
 	$(SUBMAKE) rust-tests
 	$(SUBMAKE) fast-tests
 
