@@ -70,6 +70,7 @@ def test_the_difference_of_two_windows_is_what_its_transactions_executed() -> No
         [Window(10, (executed(1.0),)), Window(10, (executed(2.0),))],
         [Window(10, (executed(1.0),)), Window(100, ())],
         [Window(10, (executed(1.0, PARALLEL),)), Window(100, (executed(2.0),))],
+        [Window(1, (executed(9.0),)), Window(10, (executed(5.0), executed(90.0, PARALLEL)))],
     ],
 )
 def test_without_a_longer_window_and_a_backend_in_both_there_is_no_count(windows: Sequence[Window]) -> None:

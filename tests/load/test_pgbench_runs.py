@@ -88,6 +88,43 @@ def test_a_division_by_zero_aborts_and_is_named(bench: Bench, tmp_path: Path) ->
     assert (tmp_path / "out" / "script_1_zero.sql").read_text() == Path(script).read_text()
 
 
+def test_scripts_of_a_count_come_in_proportion_and_begin_alike_in_each_of_its_plays(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """A count is the difference of two plays. If pgbench drew scripts, the shorter could have more of one."""
+    server = bench.server
+    server.execute("CREATE TABLE IF NOT EXISTS pgassay_played (n serial, script text, client_key int)")
+    files = [
+        write(tmp_path, f"{name}.sql", f"\\set k random(1, 1000000)\n{insert}")
+        for name, insert in (
+            ("often", "INSERT INTO pgassay_played (script, client_key) VALUES ('often', :k);\n"),
+            ("seldom", "\\if :k > 0\nINSERT INTO pgassay_played (script, client_key) VALUES ('seldom', :k)\n\\endif"),
+        )
+    ]
+    scripts = f"{files[0]}@6,{files[1]}@3,select-only@1"
+    levels = {**BASE, "clients": "1", "jobs": "1", "count": "on", "script": scripts}
+
+    def played(transactions: int, seed: int) -> tuple[list[str], list[int]]:
+        server.execute("TRUNCATE pgassay_played")
+        folder = tmp_path / f"{transactions}-{seed}"
+        result = pgbench({**levels, "transactions": str(transactions)}).run(server, folder, seed)
+        assert (result.status, dict(result.problems), result.transactions) == (0, {}, transactions)
+        assert result.read_back["load.script"] == scripts
+        assert (folder / "scripts.sql").stat().st_mode & 0o077 == 0, "a script may be secret"
+        rows = server.query("SELECT script, client_key FROM pgassay_played ORDER BY n")
+        return [name for name, _ in rows], [key for _, key in rows]
+
+    orders = set()
+    for seed in (4, 400, 4000):
+        long, keys = played(40, seed)
+        assert [abs(long.count(name) - share) <= 2 for name, share in (("often", 24), ("seldom", 12))] == [True, True]
+        short, other_keys = played(4, seed + 1)
+        assert short == long[: len(short)]
+        assert not set(keys) & set(other_keys), "the same keys again would exist already"
+        orders.add(tuple(long))
+    assert len(orders) == 3, "blocks begin at different places"
+
+
 def test_a_broken_script_is_refused_by_pgbench_not_raised(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "broken.sql", "\\nonsense 1\n")
     result = pgbench({**BASE, "script": script}).run(bench.server, tmp_path / "out", 1)

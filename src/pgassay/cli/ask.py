@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 NAME = "ask"
 _PACED_MS = 60_000
 """At most, for which a load at the source's pace is played to be compared."""
+_COUNTED_MS = 5_000
+"""The same for a load that is counted: such a comparison is to end soon."""
 Answers = Mapping[str, "Examined"]
 """By script, of one arm."""
 
@@ -246,6 +248,7 @@ def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tr
     """Try the scripts of `written` on every arm of `study`; raises `BenchError` where the baseline does not start."""
     from pgassay.capture.replaying import SETTINGS, play_alone, try_each
     from pgassay.lab.arms import resolve
+    from pgassay.lab.counted import counts
     from pgassay.lab.preparation import rehearse
 
     arms = resolve(study, bench.environment()).arms
@@ -259,6 +262,8 @@ def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tr
     def paced(stage: "Stage") -> "Stage":
         """A load that is due at the source's pace takes longer until it has made enough calls."""
         pace = written.paced
+        if counts(study):
+            return replace(stage, most_ms=_COUNTED_MS)
         return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
 
     if owners is not None:

@@ -93,6 +93,8 @@ def difference(instrument: Instrument, windows: Sequence[Window]) -> CountsRecor
                 system_calls[name] = system_calls.get(name, 0.0) + sign * made
             for kind, missed in each.modelled_misses.items():
                 misses[kind] = misses.get(kind, 0.0) + sign * missed
+    if processes[BACKEND] <= 0:  # then the longer window's first transactions were not like the shorter one's
+        return None
     return CountsRecord(
         instrument.name,
         more,

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from random import Random
 from typing import Any
 
 from pgassay import untrusted
 from pgassay.errors import PgassayError, UsageError
 from pgassay.interfaces.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
-from pgassay.interfaces.load import BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
+from pgassay.interfaces.load import PLAYS, BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
 from pgassay.interfaces.server import Server
 from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
@@ -26,16 +27,20 @@ from pgassay.load.pgbench.options import (
     LEDGER_TABLE,
     MAKE,
     MAX_TRIES_SINCE,
+    TURN,
+    TURNS,
     PgbenchOptions,
     Script,
     Statement,
     check_scripts,
     check_variables,
+    in_proportion,
     init_command,
     missing_program,
     queries,
     random_seed,
     run_command,
+    show_scripts,
 )
 from pgassay.load.player import PlayedLoad, PlayedScript, Player
 
@@ -184,6 +189,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         options = self.options
         folder.mkdir(parents=True, exist_ok=True)
         self.keep_inputs(folder)
+        if options.count and len(options.scripts) > 1:
+            options = self._in_proportion(server, folder / "scripts.sql", seed)
         prefix = folder / f"{SOURCE}_log"
         if options.writes_ledger:
             server.execute(LEDGER_TABLE)
@@ -207,6 +214,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         else:
             found, processed = output.of_summary(summary), summary.processed
             read_back = output.read_back(summary, options)
+            if options is not self.options and read_back["load.script"] == show_scripts(options.scripts):
+                read_back["load.script"] = show_scripts(self.options.scripts)
             problems |= output.problems_of_summary(summary)
             if done.status == 0 and logged.log is not None:
                 problems |= output.problems_of_log(summary, logged.count)
@@ -226,6 +235,31 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             read_back=read_back,
             elsewhere=done.elsewhere,
         )
+
+    def _in_proportion(self, server: Server, path: Path, seed: int) -> PgbenchOptions:
+        """The options with one script, written to `path`, that plays all of them: a count is the difference of two
+        plays, so the longer one must begin with the scripts of the shorter one."""
+        options = self.options
+        texts = [self._text(each) if each.builtin else untrusted.any_text(each.path) for each in options.scripts]
+        path.touch(mode=0o600)  # a script may be secret
+        weights = [each.weight for each in options.scripts]
+        path.write_text(in_proportion(list(zip(texts, weights, strict=True))), "utf-8", "surrogateescape")
+        variables = {**dict(options.variables or ()), TURN: str(Random(seed // PLAYS).randrange(TURNS))}
+        if options.writes_ledger:
+            variables["sequence"] = "0"
+        return replace(
+            options,
+            scripts=(Script(str(path.absolute())),),
+            variables=tuple(variables.items()),
+            scale=self._scale(server),
+        )
+
+    def _scale(self, server: Server) -> int:
+        """What :scale means: with a built-in script pgbench counts branches."""
+        if self.options.custom:
+            return self.options.scale
+        ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
+        return int(branches)
 
     def ledger_state(self, server: Server, seed: int, since: LedgerState | None = None) -> LedgerState:
         return data.ledger_state(server, random_seed(seed), self.options.clients, since)
@@ -261,11 +295,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             raise cannot_gate(refused)
         if program.problem(self.options.cores, server):
             raise LoadError('the server may use every CPU, so "load.cores" = rest leaves none', 'set "host.cores"')
-        scale = self.options.scale  # what :scale means, unless a built-in script has pgbench count branches
-        if not self.options.custom:
-            ((branches,),) = server.query("SELECT count(*) FROM pgbench_branches")
-            scale = int(branches)
-        played = self.played(scale, seed)
+        played = self.played(self._scale(server), seed)
         place = program.place(self.options.cores, server)
         if paired and self.tools.player_host is None:  # elsewhere a client shares no CPU with its backend
             played = replace(played, pair_on=program.pairs(place, server, played.clients, played.threads))

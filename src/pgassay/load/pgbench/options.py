@@ -308,6 +308,31 @@ def show_scripts(scripts: tuple[Script, ...]) -> str:
     return scripts[0].name if len(scripts) == 1 else join_list(f"{each.name}@{each.weight}" for each in scripts)
 
 
+TURN = "pgassay_turn"
+"""The variable of `in_proportion`."""
+TURNS = 1 << 20
+_STEP = 648_055
+"""The golden section of `TURNS`: its multiples lie evenly in them, however many there are (Knuth, TAOCP 3, 6.4)."""
+
+
+def in_proportion(scripts: Sequence[tuple[str, int]]) -> str:
+    """One script that plays these texts in proportion to their weights, where pgbench draws them at random: in any
+    number of transactions in a row each text has its share, to one or two.
+
+    `TURN`, below `TURNS`, says where it begins.
+    """
+    weights = sum(weight for _, weight in scripts)
+    lines = [
+        f"\\set {TURN} (:{TURN} + {_STEP}) % {TURNS}",
+        f"\\set {TURN}_weight :{TURN} * {weights} / {TURNS}",
+    ]
+    upto = 0
+    for number, (text, weight) in enumerate(scripts):
+        upto += weight
+        lines += [f"\\{'elif' if number else 'if'} :{TURN}_weight < {upto}", text]
+    return "\n".join([*lines, "\\endif", ""])
+
+
 def check_variables(options: "PgbenchOptions") -> None:
     """Refuse scripts with a variable that has no value; raises `UsageError`."""
     files = [script for script in options.scripts if not script.builtin]
