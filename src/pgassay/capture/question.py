@@ -115,8 +115,8 @@ CHECKSUMS = "init.data_checksums"
 RATE = "load.rate"
 _SPARE = 4
 """Clients for each that is busy on average, where transactions are due at a rate."""
-_COUNTED_S = 0.1
-"""An instrument is about thirty times slower, on a busy machine more: this becomes three to ten seconds."""
+_COUNTED_S = 0.05
+"""An instrument is thirty to seventy times slower: this becomes two to four seconds."""
 
 
 @dataclass(frozen=True)
