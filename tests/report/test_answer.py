@@ -181,6 +181,13 @@ def test_a_loser_and_an_equal() -> None:
     ]  # fmt: skip
 
 
+def test_an_exact_equal_is_said_to_be_one() -> None:
+    executed = Response("instructions_per_transaction", "instructions", "count", Better.LOWER, cost=True)
+    same = of(effect("a=2", 1.0, 1.0, 1.0, response=executed), executed)
+    first, *_ = said(Case(executed, "a=1", [same]))
+    assert first.endswith("each transaction executes exactly as many instructions (95 % interval 0 to 0 %)")
+
+
 def test_below_five_blocks_nothing_is_told_but_what_is_missing() -> None:
     case = Case(TPS, "a=1", [early("a=2", 2), early("a=3", 1)], [Change(P99, effect("a=2", 0.5, 0.4, 0.6))])
     assert said(case) == [

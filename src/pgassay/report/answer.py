@@ -756,7 +756,8 @@ def _span(low: float, high: float, scale: Scale, response: Response) -> str:
 
 def _signed(value: float, scale: Scale, response: Response, ends: tuple[float, float]) -> str:
     size = _size(value, scale, response, ends)
-    return f"-{size}" if _shown(value, scale, response) < 0.0 else f"+{size}"
+    shown = _shown(value, scale, response)
+    return f"-{size}" if shown < 0.0 else f"+{size}" if shown > 0.0 else size
 
 
 def _size(value: float, scale: Scale, response: Response, ends: tuple[float, float]) -> str:
@@ -786,6 +787,8 @@ def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts:
     phrase, first = phrase_of(response), effects[0]
     end = phrase.times if _in_times(first) else phrase.more if first.estimate > first.none else phrase.less
     amount = joined(list(dict.fromkeys(amounts)))
+    if all(each.estimate == each.none for each in effects):  # counts may be the same
+        amount, end = "exactly", phrase.times
     said = f"{phrase.subject.format(work=case.work)} {amount} {end}".strip()
     regime = _regime(case, response)
     return f"{said} {', '.join(map(' '.join, regime.items()))}" if regime else said

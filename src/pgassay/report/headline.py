@@ -166,9 +166,9 @@ def _images(findings: "Findings") -> Iterator[str]:
     images = [each for trial in valid if (each := trial.responses.get(name)) is not None]
     if images and max(images) >= _FEW_IMAGES:
         number, work = findings.study.fixed.get("load.transactions"), findings.work.name
-        first = f"of the first {number.typed} {work}s" if number is not None else f"of the first {work}s"
+        first = f"the first {number.typed} {work}s" if number is not None else f"the first {work}s"
         span = " to ".join(dict.fromkeys(map(rounded, (min(images), max(images)))))
-        yield f"{first} after a checkpoint each writes {span} full-page images; the difference changes with them"
+        yield f"each of {first} after a checkpoint writes {span} full-page images; the difference depends on how many"
 
 
 def case_of(findings: "Findings") -> Case:
