@@ -104,7 +104,7 @@ def forge(run: Path, forger: Forger) -> None:
         write_journal(run, entries, forger.value, forger.chance.randrange(len(entries)))
         return
     if way < 0.1 and path.name != "journal.jsonl":
-        forger.file(path, files)
+        forger.file(path, [each for each in files if each.name != "journal.jsonl"])  # whose sums are made right below
     elif path.name.endswith(JSON) and way < 0.85:
         lines = path.read_bytes().splitlines() if path.suffix == ".jsonl" else [path.read_bytes()]
         number = forger.chance.randrange(len(lines))
