@@ -33,15 +33,25 @@ def code(text: str) -> str:
 
 
 def loads() -> list[str]:
-    """A row for each driver."""
-    lines = [row(("driver", "what it is", "program", "unit of work", "options of its own")), "|---|---|---|---|---|"]
+    """A row for each driver, and then its own options."""
+    lines = [row(("driver", "what it is", "program", "unit of work")), "|---|---|---|---|"]
+    own = ["", "Each driver's own options:", ""]
     for driver in drivers.BUILT_IN:
-        names = ", ".join(code(each.pattern) for each in sorted(driver.own_factors, key=lambda each: each.pattern))
         program = driver.program or (
             "pgassay-player" if driver in (cacheprobe.DRIVER, replay.DRIVER) else "PostgreSQL's pgbench"
         )
-        lines.append(row((code(driver.name), driver.summary, program, driver.work.name, names)))
-    return lines
+        lines.append(row((code(driver.name), driver.summary, program, driver.work.name)))
+        own += item(code(driver.name), sorted(each.pattern for each in driver.own_factors))
+    return [*lines, *own]
+
+
+def item(name: str, members: Iterable[str]) -> list[str]:
+    """One of a list, in lines of a page's width."""
+    return wrapped(f"- {name}: {', '.join(map(code, members))}")
+
+
+def wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, 150, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def factors(prefix: str, *stages: Stage) -> list[str]:
@@ -60,12 +70,13 @@ def takes(factor: Factor) -> str:
 
 
 def probes() -> list[str]:
-    """A row for each probe."""
-    lines = [row(("probe", "reads", "sources", "responses")), "|---|---|---|---|"]
+    """A row for each probe, and then the responses that come from it."""
+    lines = [row(("probe", "reads", "sources")), "|---|---|---|"]
+    own = ["", "The responses of each probe:", ""]
     for each in PROBES:
-        responses = ", ".join(code(cost.response.name) for cost in each.costs)
-        lines.append(row((each.name, each.summary, ", ".join(map(code, each.meters)), responses)))
-    return lines
+        lines.append(row((each.name, each.summary, ", ".join(map(code, each.meters)))))
+        own += item(each.name, (cost.response.name for cost in each.costs)) if each.costs else []
+    return [*lines, *own]
 
 
 def validity() -> list[str]:
@@ -90,9 +101,7 @@ def validity() -> list[str]:
 
 
 def _turns(answer: str, why: str, names: Iterable[str]) -> list[str]:
-    """One item of a list, in lines of a page's width."""
-    said = f"- {', '.join(names)}: **{answer}**" + (f", {why}" if why else "")
-    return textwrap.wrap(said, 150, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return wrapped(f"- {', '.join(names)}: **{answer}**" + (f", {why}" if why else ""))
 
 
 def against_sequential(path: Path) -> list[str]:

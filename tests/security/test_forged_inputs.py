@@ -146,3 +146,8 @@ def test_a_thousand_changed_inputs_end_nothing(kind: str, tmp_path: Path) -> Non
     first = first_seed()
     for seed in range(first, first + MANY):
         attack(kind, seed, tmp_path)
+
+
+def test_what_a_thousand_found_is_mended(tmp_path: Path) -> None:
+    """A file without a name in a capsule."""
+    attack("capsule", 824176565, tmp_path)

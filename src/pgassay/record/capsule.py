@@ -235,7 +235,7 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
         raise _unsafe_capsule(file, f"it has more than {FILES_MAX:,} files")
     for entry in entries:
         kind = stat.S_IFMT(entry.external_attr >> 16)
-        if entry.is_dir() or kind not in (0, stat.S_IFREG):
+        if entry.filename.endswith("/") or kind not in (0, stat.S_IFREG):  # is_dir() fails for an empty name
             raise _unsafe_capsule(file, f'"{entry.filename}" is not a file')
         if entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size or entry.flag_bits & 1:
             raise _unsafe_capsule(file, f'"{entry.filename}" is compressed or encrypted')
