@@ -8,10 +8,10 @@ from threading import Thread
 
 import pytest
 
-from pgassay.capture import asking
+from pgassay.capture import asking, texts
 from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
-from pgassay.capture.format import Capture, Data, Statement
+from pgassay.capture.format import Capture, Data, Load, Statement
 from pgassay.capture.question import parse
 from pgassay.capture.scripts import CapturedScript, ScriptedLoad, UnplayedStatement
 from pgassay.interfaces.places import Version
@@ -147,6 +147,19 @@ def test_a_script_that_fails_is_left_out_and_named(tmp_path: Path) -> None:
     ) as refused:
         found.without({"001": "a"})
     assert str(refused.value.hint).startswith("let it run here")
+
+
+def test_a_count_has_each_statement_that_matters_in_each_block_or_says_which_it_has_not(tmp_path: Path) -> None:
+    """A report of ten seconds for each hundred reads is nearly all of the work, and one of a hundred transactions."""
+    report, read = Statement(3, "SELECT sum(total) FROM orders", 1, 10_000.0, 1), replace(KEYED, calls=99, exec_ms=99.0)
+    seldom = replace(SORTED, calls=1, exec_ms=1.0)
+    found = asked(tmp_path, capture(report, read, seldom))
+    assert found.needed == {report.text: 127}, "the others take less than a hundredth"
+    tried = Load(10.0, (report, read, seldom))
+    assert found.document(counted=tried)["load"]["transactions"] == "127"
+    said = texts.rare(20, found.needed)
+    assert said.startswith("a count of 20 transactions can be without SELECT sum(total) FROM orders, which")
+    assert "load.transactions=127" in said
 
 
 def test_what_keeps_a_database_in_order_is_no_part_of_the_load_that_can_be_played() -> None:

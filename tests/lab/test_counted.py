@@ -10,14 +10,14 @@ import pytest
 
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.errors import UsageError
-from pgassay.interfaces.load import LoadOptions, LoadResult
+from pgassay.interfaces.load import SEEDS_OF_BLOCK, LoadOptions, LoadResult
 from pgassay.interfaces.probe import BACKEND, PARALLEL, Executed, Reader
 from pgassay.interfaces.server import Server
 from pgassay.lab import counted
 from pgassay.lab.arms import resolve
 from pgassay.lab.counted import Window, difference, without_times
 from pgassay.lab.environment import Environment, ServerAccess
-from pgassay.lab.runner import COUNTED_BLOCKS
+from pgassay.lab.runner import COUNTED_BLOCKS, trial_seed
 from pgassay.lab.settings import settings_of
 from pgassay.lab.trial_state import Assignment
 from pgassay.load.pgbench.options import PgbenchOptions
@@ -240,6 +240,14 @@ class Counting(Simulation):
             return (*usual.probes(server, directory), self.looks)
 
         return replace(usual, instruments=dict.fromkeys(COUNT_LEVELS, self.instrument), load=load, probes=probes)
+
+
+def test_scripts_come_in_one_order_in_all_attempts_of_a_block() -> None:
+    seeds = {(block, attempt): trial_seed(7, block, attempt) for block in range(1, 9) for attempt in (1, 2, 3)}
+    assert len({seed // SEEDS_OF_BLOCK for seed in seeds.values()}) == 8
+    plays = {seed + play for seed in seeds.values() for play in range(3)}
+    assert len(plays) == 3 * len(seeds), "each play has keys of its own"
+    assert all(len({seeds[block, each] // SEEDS_OF_BLOCK for each in (1, 2, 3)}) == 1 for block in range(1, 9))
 
 
 def counting(place: Path, count: str = "on") -> Counting:

@@ -1,5 +1,7 @@
 """Load levels: what users type becomes one canonical text that stands for itself; nonsense is refused."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,7 +10,15 @@ from pgassay.errors import UsageError
 from pgassay.interfaces.factor import SetupDraft, Stage
 from pgassay.interfaces.options import OptionFactor, factors_of
 from pgassay.load.drivers import factors
-from pgassay.load.pgbench.options import PgbenchOptions, Script, check_scripts, parse_scripts, show_scripts
+from pgassay.load.pgbench.options import (
+    PgbenchOptions,
+    Script,
+    check_scripts,
+    check_whole,
+    in_proportion,
+    parse_scripts,
+    show_scripts,
+)
 
 BY_NAME = {factor.pattern: factor for factor in factors()}
 
@@ -170,3 +180,31 @@ def test_jobs_follow_the_clients_of_each_trial() -> None:
     assert PgbenchOptions.from_levels({"clients": "7", "jobs": "7"}).jobs == 7
     with pytest.raises(UsageError):
         PgbenchOptions.from_levels({"jobs": "cores"})
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("SELECT 1;\n", True),
+        ("\\if :a\n\\if :b\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\n\\elif :c\nSELECT 3\n\\endif\n", True),
+        ("SELECT 1;\n\\else\nSELECT 2;\n", False),
+        ("\\if :a\nSELECT 1;\n", False),
+        ("SELECT 1;\n\\endif\n\\if :a\nSELECT 2;\n", False),
+    ],
+)
+def test_a_script_must_be_whole_to_be_a_part_of_one_that_plays_several(tmp_path: Path, text: str, whole: bool) -> None:
+    path = tmp_path / "own.sql"
+    path.write_text(text)
+    scripts = (Script("select-only"), Script(str(path)))
+    if whole:
+        check_whole(scripts)
+        assert f"-- {path}\n{text}" in in_proportion([(each, each.text) for each in scripts])
+    else:
+        with pytest.raises(UsageError, match="without the other"):
+            check_whole(scripts)
+
+
+def test_a_weight_is_one_that_pgbench_takes() -> None:
+    assert parse_scripts(f"a.sql@{2**31 - 1}")[0].weight == 2**31 - 1
+    with pytest.raises(UsageError, match="weight"):
+        parse_scripts(f"a.sql@{2**31}")

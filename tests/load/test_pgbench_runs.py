@@ -93,11 +93,11 @@ def test_scripts_of_a_count_come_in_proportion_and_begin_alike_in_each_of_its_pl
 ) -> None:
     """A count is the difference of two plays. If pgbench drew scripts, the shorter could have more of one."""
     server = bench.server
-    server.execute("CREATE TABLE IF NOT EXISTS pgassay_played (n serial, script text, client_key int)")
+    server.execute("CREATE TABLE IF NOT EXISTS pgassay_played (n serial, script text, client_key int, scale int)")
     files = [
         write(tmp_path, f"{name}.sql", f"\\set k random(1, 1000000)\n{insert}")
         for name, insert in (
-            ("often", "INSERT INTO pgassay_played (script, client_key) VALUES ('often', :k);\n"),
+            ("often", "INSERT INTO pgassay_played (script, client_key, scale) VALUES ('often', :k, :scale);\n"),
             ("seldom", "\\if :k > 0\nINSERT INTO pgassay_played (script, client_key) VALUES ('seldom', :k)\n\\endif"),
         )
     ]
@@ -111,11 +111,12 @@ def test_scripts_of_a_count_come_in_proportion_and_begin_alike_in_each_of_its_pl
         assert (result.status, dict(result.problems), result.transactions) == (0, {}, transactions)
         assert result.read_back["load.script"] == scripts
         assert (folder / "scripts.sql").stat().st_mode & 0o077 == 0, "a script may be secret"
+        assert server.query("SELECT DISTINCT scale FROM pgassay_played WHERE script = 'often'") == [(1,)]
         rows = server.query("SELECT script, client_key FROM pgassay_played ORDER BY n")
         return [name for name, _ in rows], [key for _, key in rows]
 
     orders = set()
-    for seed in (4, 400, 4000):
+    for seed in (64, 640, 6400):
         long, keys = played(40, seed)
         assert [abs(long.count(name) - share) <= 2 for name, share in (("often", 24), ("seldom", 12))] == [True, True]
         short, other_keys = played(4, seed + 1)

@@ -50,6 +50,16 @@ def test_every_transaction_runs_and_leaves_the_data_consistent(server: Server, t
     assert tpcc(BASE).verify(server) == {}
 
 
+def test_the_five_are_counted_in_proportion(server: Server, tmp_path: Path) -> None:
+    """Orders are 45 of a hundred; pgbench would draw from 30 to 60."""
+    before = server.query("SELECT sum(d_next_o_id) FROM district")[0][0]
+    counted = {**BASE, "clients": "1", "jobs": "1", "count": "on", "transactions": "100"}
+    result = tpcc(counted).run(server, tmp_path / "out", 64)
+    assert (result.status, dict(result.problems), result.transactions) == (0, {}, 100)
+    assert abs(server.query("SELECT sum(d_next_o_id) FROM district")[0][0] - before - 45) <= 3
+    assert tpcc(BASE).verify(server) == {}
+
+
 def test_an_order_with_a_wrong_item_leaves_nothing(server: Server) -> None:
     before = server.query("SELECT d_next_o_id FROM district WHERE d_id = 4")
     server.execute("BEGIN")

@@ -186,6 +186,8 @@ def test_an_exact_equal_is_said_to_be_one() -> None:
     same = of(effect("a=2", 1.0, 1.0, 1.0, response=executed), executed)
     first, *_ = said(Case(executed, "a=1", [same]))
     assert first.endswith("each transaction executes exactly as many instructions (95 % interval 0 to 0 %)")
+    nearly = of(effect("a=2", 1.0, 0.9999, 1.0001, response=executed), executed)
+    assert "exactly" not in said(Case(executed, "a=1", [nearly]))[0]
 
 
 def test_below_five_blocks_nothing_is_told_but_what_is_missing() -> None:

@@ -117,6 +117,6 @@ def test_a_count_names_the_full_page_images_that_it_depends_on(tmp_path: Path, i
         for each in counted.trials
     )
     _, *others = headline.headline_of(counted).sentences
-    said = "each of the first transactions after a checkpoint writes 1.84 to 1.88 full-page images"
+    said = "on average each of the first transactions after a checkpoint writes 1.84 to 1.88 full-page images"
     assert others[0].startswith(said if images > 1 else "time depends on waiting")
     assert any("not counted" in each for each in others)

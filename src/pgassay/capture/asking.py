@@ -7,6 +7,7 @@ resumed and the scripts can be read and changed.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
 from pgassay.capture.format import Capture, Load
-from pgassay.capture.question import FULL, Pace, Question, document, pace_of
+from pgassay.capture.question import COUNTED_LEAST, FULL, Pace, Question, document, pace_of
 from pgassay.capture.scripts import FAILS, ScriptedLoad, scripted
 from pgassay.errors import did_you_mean
 from pgassay.interfaces.errors import NotSettableError
@@ -27,6 +28,9 @@ FOLDER = "asked"
 _NAME_MAX = 100
 """Of a folder named for extensions; longer names become a hash, since file systems have 255 bytes for one."""
 _LOCK = ".lock"
+_NOTICEABLE = 0.01
+_IN_EACH = 1.25
+"""A fifth of five transactions is not measured, and a tenth of many."""
 LIBRARIES = "shared_preload_libraries"
 _ACTING = ("pg_cron", "pg_net", "pg_partman_bgw", "pglogical", "bdr", "spock", "repmgr", "pg_failover_slots")
 """Libraries whose workers run jobs or reach other servers, which a copy of the data must not do."""
@@ -72,7 +76,21 @@ class PreparedQuestion:
             replayed=self.replayed,
             pace=self.paced,
             counted=counted,
+            least=max(COUNTED_LEAST, *self.needed.values()),
         )
+
+    @property
+    def needed(self) -> dict[str, int]:
+        """How many transactions a count needs to have a script in each block, by its label, for those that took the
+        source a noticeable share of its time: a count without them says nothing of the load."""
+        played = self.load.played
+        weights = sum(each.weight for each in played)
+        spent_ms = sum(each.weight * each.mean_ms for each in played)
+        return {
+            each.label: ceil(_IN_EACH * weights / each.weight)
+            for each in played
+            if each.weight * each.mean_ms > _NOTICEABLE * spent_ms
+        }
 
     def without(self, failed: Mapping[str, str]) -> "PreparedQuestion":
         """The same without the scripts that failed when tried; raises `CaptureError` where too little is left."""

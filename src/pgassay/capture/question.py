@@ -117,6 +117,8 @@ _SPARE = 4
 """Clients for each that is busy on average, where transactions are due at a rate."""
 _COUNTED_S = 0.05
 """An instrument is thirty to seventy times slower: this becomes two to four seconds."""
+COUNTED_LEAST = 5
+"""Of which one is in the shorter window."""
 
 
 @dataclass(frozen=True)
@@ -232,11 +234,12 @@ def document(
     replayed: Mapping[str, Any] | None = None,
     pace: Pace | None = None,
     counted: Load | None = None,
+    least: int = COUNTED_LEAST,
 ) -> dict[str, Any]:
     """The tables of a study file: `data` is what `load.init` takes; `scripts` are files with their weights, with or
     without the clients' `pauses` within transactions; `replayed` is the load of a log that is played in their place,
     `pace` the rate at which scripts are due. Where instructions are counted, `counted` is the load as it was tried: a
-    count plays as many transactions as that made calls in `_COUNTED_S`, five at least.
+    count plays as many transactions as that made calls in `_COUNTED_S`, but `least` at least.
     """
     factors: dict[str, list[str]] = {}
     kinds = {name for name, _ in question.programs}
@@ -266,7 +269,7 @@ def document(
     if counted is not None:
         calls = sum(each.calls for each in counted.statements)
         within = round(_COUNTED_S * 1e3 * calls / max(counted.exec_ms, 1e-3))
-        played["transactions"] = str(min(int(COUNTED_LOAD["transactions"]), max(5, within)))
+        played["transactions"] = str(min(int(COUNTED_LOAD["transactions"]), max(least, within)))
     varied: dict[str, Any] = {"factors": factors}
     baseline = {name: levels[0] for name, levels in factors.items()}
     if len(kinds) > 1:  # the PostgreSQLs have their levels in different factors: a list of treatments

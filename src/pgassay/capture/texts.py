@@ -1,9 +1,10 @@
 """What `capture` and `ask` print: what will be read, what a capture holds and cost, what cannot be played; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from pgassay import outgoing
+from pgassay.capture.errors import some
 from pgassay.capture.format import Capture, Cost
 from pgassay.capture.scripts import BRIEF, ScriptedLoad, brief
 from pgassay.capture.source import LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS
@@ -147,6 +148,15 @@ def likeness(found: Likeness) -> str:
         mean = " → ".join("none" if value is None else f"{value:.3g} ms" for value in (pair.source_ms, pair.here_ms))
         lines.append(f"    {calls}, {time}, {mean}: {' '.join(pair.text.split())[:BRIEF]}")
     return outgoing.lines([head, *lines])
+
+
+def rare(transactions: int, needed: Mapping[str, int]) -> str:
+    """A warning: a count of so few transactions can be without scripts that matter, and how many they need."""
+    named = some([each[:BRIEF] for each in needed], "; ")
+    return (
+        f"a count of {transactions} transactions can be without {named}, which took a noticeable share of the source's"
+        f" time; --set load.transactions={max(needed.values())} has it in each block"
+    )
 
 
 def unlike(found: Likeness) -> str:

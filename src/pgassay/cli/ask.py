@@ -103,6 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pgassay.lab.run import Remark, write_study
     from pgassay.lab.workbench import Workbench
     from pgassay.record import ask as kept
+    from pgassay.study.document import COUNTED_LOAD
 
     arguments = with_full_names(arguments)
     asked = _asked(arguments)
@@ -159,6 +160,14 @@ def run(arguments: argparse.Namespace) -> int:
         said = texts.fail_with(found.failures.values())
         remarks.append(Remark("failing_statements", said, said))
     document = written.document(load if arguments.count else None)
+    if arguments.count and not own_scripts:
+        given = _set(arguments, "load.transactions") or asked.factors.get("load.transactions", ())
+        usual = document["load"].get("transactions", COUNTED_LOAD["transactions"])
+        transactions = min((int(each) for each in given if each.isdecimal()), default=int(usual))
+        rare = {label: needed for label, needed in written.needed.items() if needed > transactions}
+        if rare:
+            said = texts.rare(transactions, rare)
+            remarks.append(Remark("rare_scripts", said, said))
     return run_document(NAME, document, arguments, remarks, more_files)
 
 
@@ -260,10 +269,11 @@ def tried(study: "Study", written: "PreparedQuestion", bench: "Workbench") -> Tr
     load, owners = None, alone.owners
 
     def paced(stage: "Stage") -> "Stage":
-        """A load that is due at the source's pace takes longer until it has made enough calls."""
-        pace = written.paced
+        """A load that is due at the source's pace takes longer until it has made enough calls; one that is counted is
+        played for a moment."""
         if counts(study):
             return replace(stage, most_ms=_COUNTED_MS)
+        pace = written.paced
         return stage if pace is None else replace(stage, rate_tps=pace.rate_tps, most_ms=_PACED_MS)
 
     if owners is not None:

@@ -26,9 +26,9 @@ from pgassay.study.work import TRANSACTION, Work
 
 Moment = tuple[int, int]
 """By the monotonic and by the wall clock, ns."""
-PLAYS = 4
-"""So many seeds in a row, from a multiple of it on, are for the plays of one counted trial: in what order scripts come
-must be the same in all of them, which keys they take must not."""
+SEEDS_OF_BLOCK = 64
+"""All plays of a block have seeds from n to n + 63, where n is a multiple of this: keys differ, but where instructions
+are counted, scripts come in the same order."""
 
 
 @dataclass(frozen=True)

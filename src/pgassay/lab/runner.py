@@ -13,6 +13,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.effects import Effect
 from pgassay.design.schedule import Decision, Drop, RunBlock, RunTrial, Stop, is_reference
 from pgassay.interfaces.errors import BenchError, ClusterError, LoadError, QueryError, SpaceError
+from pgassay.interfaces.load import SEEDS_OF_BLOCK
 from pgassay.interfaces.probe import Sample
 from pgassay.lab.alternation import AlternatingBlock
 from pgassay.lab.arms import ResolvedArm, ResolvedStudy
@@ -70,6 +71,7 @@ Work = Callable[[Sequence[Assignment]], Sequence[Done]]
 COUNTED_BLOCKS = FIRST_LOOK + 2
 """In so many blocks counted trials follow the timed ones. A count has so little noise that more add next to nothing;
 two are there for trials that yield none, for instructions are judged from `FIRST_LOOK` blocks on."""
+_PLAYS_MAX = 4
 
 
 @dataclass
@@ -208,9 +210,14 @@ def count_along(resolved: ResolvedStudy, assignment: Assignment, timed: Done) ->
 
 
 def trial_seed(seed: int, block: int, attempt: int) -> int:
-    """The load's seed: one for all arms of a block, so that they see the same random keys."""
-    digest = hashlib.sha256(f"load/{seed}/{block}/{attempt}".encode()).digest()
-    return int.from_bytes(digest[:4]) >> 1
+    """The load's seed: one for all arms of a block, so that they see the same random keys, and another for an attempt.
+
+    A trial may play its load again with the seeds behind it.
+    """
+    turn, number = divmod(attempt - 1, SEEDS_OF_BLOCK // _PLAYS_MAX)
+    digest = hashlib.sha256(f"load/{seed}/{block}/{turn}".encode()).digest()
+    first = (int.from_bytes(digest[:4]) >> 1) // SEEDS_OF_BLOCK * SEEDS_OF_BLOCK
+    return first + number * _PLAYS_MAX
 
 
 def keep_trials(

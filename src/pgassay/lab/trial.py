@@ -22,7 +22,7 @@ from pgassay.interfaces.errors import (
     SpaceError,
 )
 from pgassay.interfaces.factor import Readable, Stage
-from pgassay.interfaces.load import PLAYS, Load, LoadResult
+from pgassay.interfaces.load import Load, LoadResult
 from pgassay.interfaces.probe import Reading, Sample
 from pgassay.interfaces.server import Server
 from pgassay.interfaces.store import Trait
@@ -167,7 +167,6 @@ class Trial:
         """Warm up (a run of its own, kept and marked), then the measured window between two readings of every probe."""
         state, server, options, assignment = self.state, self.server, self.arm.setup.load, self.assignment
         slower = self.arm.setup.drive.dilation
-        seed = assignment.seed // PLAYS * PLAYS if options.count else assignment.seed
         with state.laps("measure"):
             readers = self.environment.probes(server, self.directory)
             if options.count:  # who looks how backends wait makes them wait, and takes the CPU that counting needs
@@ -185,9 +184,9 @@ class Trial:
                 warm_up: tuple[Sample, ...] = ()
                 if self.arm.warm_up is not None:
                     if options.count:  # or what only a server's first session does would be of the shorter window
-                        self._play(self.arm.warm_up, assignment.staging / "first", seed + 2, [])
+                        self._play(self.arm.warm_up, assignment.staging / "first", assignment.seed + 2, [])
                         server.execute("CHECKPOINT")
-                    warmed = self._play(self.arm.warm_up, assignment.staging / "warmup", seed + 1, windows)
+                    warmed = self._play(self.arm.warm_up, assignment.staging / "warmup", assignment.seed + 1, windows)
                     warm_up = regime.series_by_drive_clock(warmed.series, slower)
                 if options.count:
                     server.execute("CHECKPOINT")
@@ -195,7 +194,7 @@ class Trial:
                 self.environment.server.visitors()
                 before = sampling.read_all()
                 with power_cuts.during(self.arm, server, self.directory, assignment.seed) as cuts:
-                    result = self._play(self.arm.load, assignment.staging, seed, windows)
+                    result = self._play(self.arm.load, assignment.staging, assignment.seed, windows)
                 state.alive = server.alive()
                 state.visitors = self.environment.server.visitors() if state.alive else ""
                 if state.alive and mode_of(options) == WORK:

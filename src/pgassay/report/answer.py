@@ -787,7 +787,7 @@ def _phrased(case: Case, response: Response, effects: Sequence[Effect], amounts:
     phrase, first = phrase_of(response), effects[0]
     end = phrase.times if _in_times(first) else phrase.more if first.estimate > first.none else phrase.less
     amount = joined(list(dict.fromkeys(amounts)))
-    if all(each.estimate == each.none for each in effects):  # counts may be the same
+    if all(each.low == each.high == each.none for each in effects):  # counts may be the same in each block
         amount, end = "exactly", phrase.times
     said = f"{phrase.subject.format(work=case.work)} {amount} {end}".strip()
     regime = _regime(case, response)

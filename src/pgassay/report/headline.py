@@ -168,7 +168,8 @@ def _images(findings: "Findings") -> Iterator[str]:
         number, work = findings.study.fixed.get("load.transactions"), findings.work.name
         first = f"the first {number.typed} {work}s" if number is not None else f"the first {work}s"
         span = " to ".join(dict.fromkeys(map(rounded, (min(images), max(images)))))
-        yield f"each of {first} after a checkpoint writes {span} full-page images; the difference depends on how many"
+        writes = f"on average each of {first} after a checkpoint writes {span} full-page images"
+        yield f"{writes}; the difference depends on how many"
 
 
 def case_of(findings: "Findings") -> Case:

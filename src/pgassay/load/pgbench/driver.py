@@ -16,7 +16,7 @@ from typing import Any
 from pgassay import untrusted
 from pgassay.errors import PgassayError, UsageError
 from pgassay.interfaces.errors import ClientLostError, LoadError, QueryError, WrittenWronglyError
-from pgassay.interfaces.load import PLAYS, BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
+from pgassay.interfaces.load import SEEDS_OF_BLOCK, BaseLoad, Driver, LedgerState, LoadResult, cannot_gate
 from pgassay.interfaces.server import Server
 from pgassay.load import player, program, responses
 from pgassay.load import responses as shared
@@ -34,6 +34,7 @@ from pgassay.load.pgbench.options import (
     Statement,
     check_scripts,
     check_variables,
+    check_whole,
     in_proportion,
     init_command,
     missing_program,
@@ -82,6 +83,8 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         options = self.options
         check_scripts(options.scripts)
         check_variables(options)
+        if options.count and len(options.scripts) > 1:
+            check_whole(options.scripts)
         program.check(options.cores, options.host)
         if options.max_tries > 1 and self.version < MAX_TRIES_SINCE:
             raise UsageError(f'"load.max_tries" needs pgbench {MAX_TRIES_SINCE} or later, this is {self.version}')
@@ -215,6 +218,7 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
             found, processed = output.of_summary(summary), summary.processed
             read_back = output.read_back(summary, options)
             if options is not self.options and read_back["load.script"] == show_scripts(options.scripts):
+                # pgbench says that it played ours, in which all of them are
                 read_back["load.script"] = show_scripts(self.options.scripts)
             problems |= output.problems_of_summary(summary)
             if done.status == 0 and logged.log is not None:
@@ -242,11 +246,10 @@ class PgbenchLoad(BaseLoad[PgbenchOptions]):
         options = self.options
         texts = [self._text(each) if each.builtin else untrusted.any_text(each.path) for each in options.scripts]
         path.touch(mode=0o600)  # a script may be secret
-        weights = [each.weight for each in options.scripts]
-        path.write_text(in_proportion(list(zip(texts, weights, strict=True))), "utf-8", "surrogateescape")
-        variables = {**dict(options.variables or ()), TURN: str(Random(seed // PLAYS).randrange(TURNS))}
-        if options.writes_ledger:
-            variables["sequence"] = "0"
+        together = in_proportion(list(zip(options.scripts, texts, strict=True)))
+        path.write_text(together, "utf-8", "surrogateescape")
+        own = {"sequence": "0"} if options.writes_ledger else {}
+        variables = {**own, **dict(options.variables or ()), TURN: str(Random(seed // SEEDS_OF_BLOCK).randrange(TURNS))}
         return replace(
             options,
             scripts=(Script(str(path.absolute())),),

@@ -263,6 +263,8 @@ LEDGER_TABLE = (
 )
 """`balance` is the account's after the change, and `at` tells two changes of one account apart: its row is locked."""
 _VARIABLE = re.compile(r"\w+")
+_WEIGHT_MAX = (1 << 31) - 1
+"""pgbench takes no larger one."""
 
 
 @dataclass(frozen=True)
@@ -295,8 +297,11 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
         name, at, weight = part.rpartition("@")
         if not at:
             name, weight = part, "1"
-        if not (weight.isascii() and weight.isdigit()) or int(weight) < 1:
-            raise UsageError(f'the weight in script "{part}" is not a whole number', "for example new_order.sql@45")
+        if not (weight.isascii() and weight.isdigit() and 1 <= int(weight) <= _WEIGHT_MAX):
+            raise UsageError(
+                f'the weight in script "{part}" is not a whole number from 1 to {_WEIGHT_MAX}',
+                "for example new_order.sql@45",
+            )
         known = name in BUILTINS or name in OURS
         scripts.append(Script(name if known else str(Path(name).expanduser().absolute()), int(weight)))
     if not scripts:
@@ -315,21 +320,21 @@ _STEP = 648_055
 """The golden section of `TURNS`: its multiples lie evenly in them, however many there are (Knuth, TAOCP 3, 6.4)."""
 
 
-def in_proportion(scripts: Sequence[tuple[str, int]]) -> str:
+def in_proportion(scripts: Sequence[tuple[Script, str]]) -> str:
     """One script that plays these texts in proportion to their weights, where pgbench draws them at random: in any
-    number of transactions in a row each text has its share, to one or two.
+    number of transactions in a row each text has its share, to three of 500.
 
     `TURN`, below `TURNS`, says where it begins.
     """
-    weights = sum(weight for _, weight in scripts)
+    weights = sum(script.weight for script, _ in scripts)
     lines = [
         f"\\set {TURN} (:{TURN} + {_STEP}) % {TURNS}",
         f"\\set {TURN}_weight :{TURN} * {weights} / {TURNS}",
     ]
     upto = 0
-    for number, (text, weight) in enumerate(scripts):
-        upto += weight
-        lines += [f"\\{'elif' if number else 'if'} :{TURN}_weight < {upto}", text]
+    for number, (script, text) in enumerate(scripts):
+        upto += script.weight
+        lines += [f"\\{'elif' if number else 'if'} :{TURN}_weight < {upto}", f"-- {script.name}", text]
     return "\n".join([*lines, "\\endif", ""])
 
 
@@ -344,6 +349,18 @@ def check_variables(options: "PgbenchOptions") -> None:
             f'script "{files[number].path}" line {line}: the variable "{name}" has no value',
             f"give it one as pgbench -D does: --set load.variables={name}=VALUE, or \\set it in the script",
         )
+
+
+def check_whole(scripts: Sequence[Script]) -> None:
+    """Refuse scripts that would become parts of each other where one script plays all of them; raises `UsageError`."""
+    for script in scripts:
+        depth, astray = 0, False
+        for found in _META.finditer("" if script.builtin else script.text):
+            command = found[1].lower()
+            depth += (command == "if") - (command == "endif")
+            astray |= depth < (command in ("elif", "else"))
+        if astray or depth:
+            raise UsageError(f'script "{script.path}" has an \\if, \\else or \\endif without the other')
 
 
 def check_scripts(scripts: tuple[Script, ...]) -> None:
