@@ -158,8 +158,11 @@ def test_a_count_has_each_statement_that_matters_in_each_block_or_says_which_it_
     tried = Load(10.0, (report, read, seldom))
     assert found.document(counted=tried)["load"]["transactions"] == "127"
     said = texts.rare(20, found.needed)
-    assert said.startswith("a count of 20 transactions can be without SELECT sum(total) FROM orders, which")
+    assert said.startswith('a count of 20 transactions can be without "SELECT sum(total) FROM orders", which')
     assert "load.transactions=127" in said
+    assert asked(tmp_path, capture(read)).document(counted=tried)["load"]["transactions"] == "5"
+    nothing = replace(found, load=replace(found.load, tried=()))
+    assert (nothing.needed, nothing.document()["load"].get("transactions")) == ({}, None)
 
 
 def test_what_keeps_a_database_in_order_is_no_part_of_the_load_that_can_be_played() -> None:

@@ -76,7 +76,7 @@ class PreparedQuestion:
             replayed=self.replayed,
             pace=self.paced,
             counted=counted,
-            least=max(COUNTED_LEAST, *self.needed.values()),
+            least=max((COUNTED_LEAST, *self.needed.values())),
         )
 
     @property

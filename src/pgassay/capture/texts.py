@@ -152,7 +152,7 @@ def likeness(found: Likeness) -> str:
 
 def rare(transactions: int, needed: Mapping[str, int]) -> str:
     """A warning: a count of so few transactions can be without scripts that matter, and how many they need."""
-    named = some([each[:BRIEF] for each in needed], "; ")
+    named = some([f'"{each[:BRIEF]}"' for each in needed], "; ")
     return (
         f"a count of {transactions} transactions can be without {named}, which took a noticeable share of the source's"
         f" time; --set load.transactions={max(needed.values())} has it in each block"
