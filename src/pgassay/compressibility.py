@@ -23,7 +23,7 @@ from pgassay._core import relay_tables, scan_blocks
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile, Name, RelationFile
-from pgassay.study.units import parse_memory
+from pgassay.study.units import is_digits, parse_memory
 
 BLOCK_BYTES = 4096
 """What a drive compresses at a time."""
@@ -65,7 +65,7 @@ def parse_request(
         raise UsageError(f'--sample wants a size above 0, not "{sample}"', "--whole reads everything")
     levels = _listed(fillfactors)
     for word in levels:
-        if not word.isdecimal() or not 10 <= int(word) <= 100:
+        if not is_digits(word) or not 10 <= int(word) <= 100:
             raise UsageError(f'--fillfactor wants whole per cents from 10 to 100, not "{word}"')
     return Request(cluster, listed, granularities_bytes, tuple(map(int, levels)), sample_bytes, jobs)
 

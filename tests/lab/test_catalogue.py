@@ -74,3 +74,21 @@ def test_another_package_s_factor_takes_no_name_of_ours(install: Install) -> Non
     install("pg-governor", "[pgassay.factors]\ngovernor = pg_governor_b:FACTOR\n", code, "pg_governor_b")
     with pytest.raises(PluginError, match=r"of package pg-governor 1\.2 .* pgassay has a factor of this name"):
         every_factor()
+
+
+NINES = "9" * 5000
+"""More digits than Python reads (sys.set_int_max_str_digits)."""
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        NINES, f"-{NINES}", f"{NINES}MB", f"{NINES}s", f"{NINES}%", f"{NINES}x", f"{NINES}rows", f"also:{NINES}",
+        f"a.sql@{NINES}", f"{NINES}..{NINES}", f"x={NINES}", f"random:{NINES}%", f"cpu:{NINES}", f"0-{NINES}",
+        f"{NINES}:together", f"{NINES}.{NINES}", f"1e{NINES}", f"0x{NINES}",
+    ],
+)  # fmt: skip
+def test_a_level_of_thousands_of_digits_is_a_level_or_is_refused(typed: str) -> None:
+    for factor in every_factor().all():
+        with suppress(PgassayError):
+            assert factor.parse(factor.pattern, typed).canonical

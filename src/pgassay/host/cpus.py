@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.interfaces.hosting import parse_list, show_list
+from pgassay.study.units import is_digits
 
 ALL = "all"
 APART = "apart"
@@ -36,7 +37,7 @@ def parse_selection(text: str) -> Selection | None:
     if stripped == ALL:
         return Selection()
     number, _, how = stripped.partition(":")
-    if number.isdecimal() and int(number) > 0 and how in ("", APART, TOGETHER):
+    if is_digits(number) and int(number) > 0 and how in ("", APART, TOGETHER):
         return Selection(count=int(number), together=how == TOGETHER)
     listed = stripped.removeprefix("cpu:")
     if listed != stripped or "-" in listed or "," in listed:

@@ -77,7 +77,7 @@ def _size(text: str) -> Size | None:
     rows = re.fullmatch(r"(\d{1,12})\s*rows", stripped)
     if rows and int(rows[1]) >= ROWS_MIN:
         return Size(rows=int(rows[1]))
-    multiple = re.fullmatch(r"(\d+\.?\d*|\.\d+)x", stripped)
+    multiple = re.fullmatch(r"(\d{1,12}(?:\.\d*)?|\.\d+)x", stripped)
     if multiple and float(multiple[1]) > 0:
         return Size(multiple=float(multiple[1]))
     size = parse_memory(stripped)

@@ -34,7 +34,7 @@ from pgassay.load.options import OTHER_LOAD, ThreadedOptions, kind
 from pgassay.load.sysbench import quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_bytes, parse_memory
+from pgassay.study.units import format_bytes, is_digits, parse_memory
 from pgassay.study.work import IO
 
 PROGRAM = "fio"
@@ -61,7 +61,7 @@ def parse_pattern(name: str, text: str) -> str:
     word = text.strip()
     if word.startswith(_RANDOM):
         number = word.removeprefix(_RANDOM).removesuffix("%")
-        if number.isascii() and number.isdigit() and int(number) <= 100:
+        if is_digits(number) and int(number) <= 100:
             return f"{_RANDOM}{int(number)}%"
     elif word in WORDS[1:]:
         return word

@@ -20,7 +20,7 @@ from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
 from pgassay.study.document import ALONG, COUNT_LEVELS, COUNTED_LOAD
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_number, parse_boolean, parse_time_ms
+from pgassay.study.units import format_number, is_digits, parse_boolean, parse_time_ms
 
 Value = TypeVar("Value")
 ALL, REST = "all", "rest"
@@ -87,7 +87,7 @@ def _count(text: str) -> str | None:
     if word != ALONG:
         return text if text in COUNT_LEVELS else "on" if parse_boolean(text) else "off"
     number = number if colon else COUNTED_LOAD["transactions"]
-    return f"{ALONG}:{int(number)}" if number.isascii() and number.isdigit() and int(number) else None
+    return f"{ALONG}:{int(number)}" if is_digits(number) and int(number) else None
 
 
 def _cores(text: str) -> str | None:

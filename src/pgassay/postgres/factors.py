@@ -19,7 +19,7 @@ from pgassay.postgres.builds.request import BuildRequest, server_version
 from pgassay.postgres.installation import COPY_DATABASE, wal_segment_bytes
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import canonical, format_bytes, parse_boolean
+from pgassay.study.units import canonical, format_bytes, is_digits, parse_boolean
 
 NO_SUCH_SETTING = "there is no such setting"
 """What a server is taken to say of a setting that it does not know."""
@@ -372,7 +372,7 @@ class FillFactor(Factor):
 
     def parse(self, name: str, typed: str) -> Level:
         text = typed.strip()
-        if not text.isdecimal() or not LOW <= int(text) <= HIGH:
+        if not is_digits(text) or not LOW <= int(text) <= HIGH:
             raise UsageError(f'"{name}" cannot be "{typed}"', f"it takes a whole number from {LOW} to {HIGH}")
         return Level(typed, str(int(text)))
 

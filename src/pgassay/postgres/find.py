@@ -215,7 +215,7 @@ def newest_first(bindirs: Iterable[Path]) -> list[Path]:
 
 def parse_requested_version(text: str) -> tuple[int, int | None]:
     """`"17"` as (17, None), `"17.5"` as (17, 5); raises `UsageError`."""
-    found = re.fullmatch(r"(\d+)(?:\.(\d+))?", text.strip())
+    found = re.fullmatch(r"(\d{1,9})(?:\.(\d{1,9}))?", text.strip(), re.ASCII)
     if not found or not versions.OLDEST <= int(found[1]) <= versions.NEWEST:
         raise UsageError(
             f'"{text}" is not a PostgreSQL version', "give a major version such as 17, or an exact one: 17.5"

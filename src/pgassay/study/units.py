@@ -96,6 +96,11 @@ def canonical(text: str) -> str:
     return stripped
 
 
+def is_digits(text: str) -> bool:
+    """Is it a whole number of digits alone that fits into 64 bits? Python reads none of thousands of digits."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
 def format_number(number: float) -> str:
     """The shortest plain text: `1` for 1.0, `0.5`; whole numbers never in powers of ten."""
     return str(int(number)) if number == int(number) else repr(number)

@@ -29,7 +29,7 @@ from pgassay.interfaces.options import answer_to, option, rows_of
 from pgassay.interfaces.places import Endpoint
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions, join_list, kind, split_list
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_number, parse_memory
+from pgassay.study.units import format_number, is_digits, parse_memory
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/                                  # comments
@@ -297,7 +297,7 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
         name, at, weight = part.rpartition("@")
         if not at:
             name, weight = part, "1"
-        if not (weight.isascii() and weight.isdigit() and 1 <= int(weight) <= _WEIGHT_MAX):
+        if not (is_digits(weight) and 1 <= int(weight) <= _WEIGHT_MAX):
             raise UsageError(
                 f'the weight in script "{part}" is not a whole number from 1 to {_WEIGHT_MAX}',
                 "for example new_order.sql@45",
@@ -375,7 +375,7 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
 ROW_BYTES: Kind[int] = kind(
     lambda text: (
         size
-        if ROW_BYTES_MIN <= (size := int(text) if text.isdecimal() else parse_memory(text)) <= ROW_BYTES_MAX
+        if ROW_BYTES_MIN <= (size := int(text) if is_digits(text) else parse_memory(text)) <= ROW_BYTES_MAX
         else None
     ),
     str,
