@@ -1,6 +1,6 @@
 """Plug-ins: what other people's packages add to pgassay, found by Python's entry points.
 
-A package names its factor, load, probe, report section, importer or command in its pyproject.toml
+A package names its factor, load, probe, kind of drive, report section, importer or command in its pyproject.toml
 (`[project.entry-points."pgassay.loads"]`), and pgassay finds it once the package is installed. A registry loads what
 its own group holds, so a broken plug-in stops only the commands that need it, and stops those with a message.
 
@@ -31,6 +31,7 @@ class Group(StrEnum):
     FACTORS = "pgassay.factors"
     LOADS = "pgassay.loads"
     PROBES = "pgassay.probes"
+    DRIVES = "pgassay.drives"
     SECTIONS = "pgassay.sections"
     IMPORTERS = "pgassay.importers"
     COMMANDS = "pgassay.commands"

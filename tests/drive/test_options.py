@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from pgassay.drive import options
+from pgassay.drive.block import kernel
 from pgassay.drive.options import FACTORS, DriveOptions
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Readable, SetupDraft
+from pgassay.interfaces.places import MountEntry
+from tests.packages import Install
 
 DRIVE = FACTORS["drive.data"]
 
@@ -120,6 +124,39 @@ def test_a_real_drive_may_be_declared(tmp_path: Path) -> None:
     where = f"{tmp_path}/pgassay/sessions/lab-1/t"
     assert read_back(f"compressing=directory:{tmp_path}", where) == level.canonical
     assert read_back("normal=directory:/mnt", where) == f"normal=directory:{tmp_path}"
+
+
+def test_a_package_adds_a_disk_by_its_name(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match='no installed package adds a drive "thick"') as caught:
+        DRIVE.parse("drive.data", "plugin:thick")
+    assert "none" in str(caught.value.hint)
+    code = "from pgassay.drive.block.image import *\nTHICK = PluginDrive(ImageVolume, 'allocated before')"
+    install("pg-sample", "[pgassay.drives]\nthick = sample_thick:THICK\n", code, "sample_thick")
+    assert DRIVE.parse("drive.data", " plugin:thick").canonical == "plugin:thick"
+    asked = DriveOptions.from_levels({"data": "compressing=plugin:thick", "data.capacity": "1GB"}).data
+    assert (asked.label, str(asked.place), asked.capacity_bytes) == (
+        "plugin:thick",
+        "compressing=plugin:thick",
+        1 << 30,
+    )
+    for wrong in ("plugin:", "plugin:thin", "plugin"):
+        with pytest.raises(UsageError, match="drive") as caught:
+            DRIVE.parse("drive.data", wrong)
+    with pytest.raises(UsageError, match=r'"drive\.data\.codec" does not apply'):
+        DriveOptions.from_levels({"data": "plugin:thick", "data.codec": "lz4"})
+
+
+@pytest.mark.parametrize(
+    ("file", "found"), [("disk.img", "image"), ("plugin:thick.img", "plugin:thick"), ("else.img", None)]
+)
+def test_a_disk_in_a_file_is_read_back_by_the_file(
+    file: str, found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of whatever was asked."""
+    entry = MountEntry(tmp_path / "mnt", "ext4", "/dev/loop7", ("rw",), "7:7")
+    monkeypatch.setattr(kernel, "mount_over", lambda place: entry)
+    monkeypatch.setattr(kernel, "backing_file", lambda device: tmp_path / file)
+    assert options.drive_at(tmp_path / "mnt" / "data", "image") == (found or f"directory:{tmp_path}/mnt/data")
 
 
 @pytest.mark.parametrize("typed", ["normal=csd", "compressing=image", "normal=beside", "normal=normal=directory"])

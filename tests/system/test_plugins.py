@@ -1,4 +1,4 @@
-"""The sample package of examples/ is installed, keeps the contracts, and a study with its load, factor and probe runs.
+"""The sample package of examples/ is installed, keeps the contracts, and studies with what it adds run.
 
 It goes into a folder of its own (`uv pip install --target`, from the tree, without a network), so that nothing of this
 environment changes.
@@ -15,6 +15,7 @@ import polars
 import pytest
 
 from pgassay.study.responses import Status
+from tests.drive.block import real
 from tests.system.journeys import ANYWHERE, LONG_S, Place, finished, lost
 
 pytestmark = [pytest.mark.system, pytest.mark.timeout(700)]
@@ -62,6 +63,7 @@ def test_a_study_runs_with_its_load_factor_and_probe(journey: Place) -> None:
         'factor "host.swappiness" of package pgassay-sample 0.1.0',
         'load "batches" of package pgassay-sample 0.1.0',
         'probe "interrupts" of package pgassay-sample 0.1.0',
+        'drive "thick" of package pgassay-sample 0.1.0',
     ]
     assert "host.swappiness" in journey.pgassay("studies", "--factors").stdout
     if not os.access(SWAPPINESS, os.W_OK):
@@ -78,6 +80,22 @@ def test_a_study_runs_with_its_load_factor_and_probe(journey: Place) -> None:
     assert {each["response"] for each in result["verdicts"]} == {"tps"}
     assert "interrupts_per_transaction" in {each["response"] for each in result["costs"]}
     assert "interrupts, per transaction" in Path(result["report"]).read_text(encoding="utf-8")
+    check = journey.pgassay("check", out)
+    assert (check.returncode, check.stdout) == (0, "the record is whole and consistent\n")
+
+
+@pytest.mark.usefixtures("with_sample")
+@pytest.mark.slow
+def test_a_study_runs_on_its_drive(journey: Place) -> None:
+    real.require("image")
+    study, out = str(SAMPLE / "thick.toml"), str(journey.runs / "thick")
+    words = ("run", study, "--set", "load.duration=1s", "--seed", "3", *ANYWHERE, "--out", out, "--json")
+    done = finished(journey.start(*words), LONG_S)
+    assert done.returncode == 0, done.stderr
+    assert journey.left_behind() == []
+    run = journey.record("thick")
+    disks = {trial.levels["drive.data"].read_back for trial in run.trials if trial.status is not Status.INVALID}
+    assert disks == {"image", "plugin:thick"}, "as the kernel names the file below the loop device"
     check = journey.pgassay("check", out)
     assert (check.returncode, check.stdout) == (0, "the record is whole and consistent\n")
 

@@ -4,13 +4,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from pgassay_sample.drive import THICK
 from pgassay_sample.host_factor import SWAPPINESS
 from pgassay_sample.load import DRIVER, BatchOptions
 from pgassay_sample.probe import INTERRUPTS, InterruptReader, parse
 
+from pgassay.drive.block.image import ImageVolume, PluginDrive
 from pgassay.interfaces.factor import Factor
 from pgassay.interfaces.probe import Probe
 from pgassay.testing.contracts import (
+    DriveContract,
     FactorContract,
     LoadContract,
     LoadOnServer,
@@ -48,6 +51,18 @@ class TestInterrupts(ProbeContract):
     @pytest.fixture
     def probe(self) -> Probe:
         return INTERRUPTS
+
+
+class TestThick(DriveContract):
+    @pytest.fixture
+    def drive(self) -> PluginDrive:
+        return THICK
+
+    def test_a_restored_disk_is_allocated(self, volume: ImageVolume) -> None:
+        volume.blank()
+        volume.keep("key")
+        volume.restore("key")
+        assert volume.file.stat().st_blocks * 512 >= volume.capacity_bytes
 
 
 class TestReader(ReaderContract):

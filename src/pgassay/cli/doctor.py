@@ -183,6 +183,7 @@ def plugin_findings() -> list[Finding]:
 def _required() -> dict[str, tuple[type, Collection[str]]]:
     """The class of each group's objects, and the names that are ours."""
     from pgassay.cli import COMMANDS
+    from pgassay.drive.block.image import PluginDrive
     from pgassay.importing.files import READERS
     from pgassay.importing.reader import Reader
     from pgassay.interfaces.factor import Factor
@@ -198,6 +199,7 @@ def _required() -> dict[str, tuple[type, Collection[str]]]:
         Group.FACTORS: (Factor, ()),
         Group.LOADS: (Driver, [each.name for each in BUILT_IN]),
         Group.PROBES: (Probe, [each.name for each in PROBES]),
+        Group.DRIVES: (PluginDrive, ()),
         Group.SECTIONS: (Section, [each.name for each in SECTIONS]),
         Group.IMPORTERS: (Reader, [each.name for each in READERS]),
         Group.COMMANDS: (Command, COMMANDS),

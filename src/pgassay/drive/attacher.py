@@ -20,7 +20,7 @@ from pgassay.drive.block.description import Description
 from pgassay.drive.block.drive import OVERHEAD_SHARE, BlockDrive, Volume
 from pgassay.drive.block.emulated import EmulatedAgeing, EmulatedVolume
 from pgassay.drive.block.filesystems import Filesystem
-from pgassay.drive.block.image import ImageVolume, too_little_room
+from pgassay.drive.block.image import ImageVolume, plugin_drives, too_little_room
 from pgassay.drive.block.kernel import Kernel
 from pgassay.drive.directory import CountersOf, DirectoryDrive, nothing
 from pgassay.drive.options import (
@@ -225,7 +225,8 @@ class Attacher:
         kept = needs.kept_bytes + needs.snapshots * WAL_KEPT_BYTES
         described = options.described(drive)
         if described is None:
-            volume: Volume = ImageVolume(root, home, capacity, self.kernel, self.mount_of)
+            made = plugin_drives()[drive.plugin].volume if drive.plugin else ImageVolume
+            volume: Volume = made(root, home, capacity, self.kernel, self.mount_of, drive.label)
             self._require_room(home, needed_bytes + kept)
         else:
             described = described.with_capacity(capacity)

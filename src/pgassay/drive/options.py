@@ -29,7 +29,7 @@ from pgassay.drive.block.daemon import SocketControl
 from pgassay.drive.block.description import PRESETS, Description
 from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
-from pgassay.drive.block.image import DISK
+from pgassay.drive.block.image import DISK, SUFFIX, plugin_drives
 from pgassay.drive.root import NAME
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Catalogue, Readable, Stage, Turns
@@ -164,6 +164,8 @@ def _drive(place: Path, level: str) -> str:
     file = kernel.backing_file(Path(entry.source)) if entry is not None else None
     if file is not None and file == home / DISK:
         return DriveKind.IMAGE
+    if file is not None and file.parent == home and file.name.startswith(f"{DriveKind.PLUGIN}:"):
+        return file.name.removesuffix(SUFFIX)
     if file is not None and file == home / daemon.FUSE / daemon.DISK:
         stats = daemon.statistics(SocketControl(home))
         if not stats:
@@ -293,17 +295,20 @@ _OWNED_BY_MOUNT = ("bind", "ro", "remount", "loop", "move")
 
 @dataclass(frozen=True)
 class DriveLevel:
-    """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, and of a
-    description a digest of its contents, so that another text is another level. Perhaps its role, as declared."""
+    """A level of `drive.data` or `drive.wal`: a kind; of a directory, device or description perhaps its path, of a
+    plug-in its name, and of a description a digest of its contents, so that another text is another level. Perhaps its
+    role, as declared."""
 
     kind: DriveKind
     path: Path | None = None
+    plugin: str = ""
     digest: str = ""
     role: Role | None = None
 
     def __str__(self) -> str:
         """The canonical text, as records and the keys of snapshots have it."""
-        place = self.kind if self.path is None else f"{self.kind}:{self.path}"
+        on = self.plugin or self.path
+        place = f"{self.kind}:{on}" if on else self.kind
         text = f"{place}#{self.digest}" if self.digest else place
         return text if self.role is None else f"{self.role}={text}"
 
@@ -316,7 +321,7 @@ def _place(name: str, text: str) -> DriveLevel:
     if role is not None and found.kind not in DECLARABLE:
         raise UsageError(
             f'"{text}" declares what a drive of kind {found.kind} is, which is known',
-            "normal= and compressing= stand before directory:PATH, device:/dev/NAME or FILE.toml",
+            "normal= and compressing= stand before directory:PATH, device:/dev/NAME, FILE.toml or plugin:NAME",
         )
     return replace(found, role=role)
 
@@ -331,15 +336,22 @@ def _undeclared(text: str) -> DriveLevel:
         return DriveLevel(DriveKind.DEVICE, Path(path))
     if kind == DriveKind.DESCRIPTION and "#" in path:
         file, _, digest = path.rpartition("#")
-        return DriveLevel(DriveKind.DESCRIPTION, Path(file), digest)
+        return DriveLevel(DriveKind.DESCRIPTION, Path(file), digest=digest)
+    if kind == DriveKind.PLUGIN:
+        added = plugin_drives()
+        if path not in added:
+            known = ", ".join(f"{kind}:{name} ({each.summary})" for name, each in added.items())
+            raise UsageError(f'no installed package adds a drive "{path}"', f"these are installed: {known or 'none'}")
+        return DriveLevel(DriveKind.PLUGIN, plugin=path)
     if text.strip().endswith(".toml"):
         found = Path(text.strip()).expanduser().resolve()
         description.read(found)
-        return DriveLevel(DriveKind.DESCRIPTION, found, description.digest(found))
+        return DriveLevel(DriveKind.DESCRIPTION, found, digest=description.digest(found))
     raise UsageError(
         f'"{text}" is not a drive',
-        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, or a description file ending in .toml; "
-        "of the WAL also beside; a real drive or a description may be declared: normal=…, compressing=…",
+        "one of: directory, directory:PATH, image, ssd, csd, device:/dev/NAME, plugin:NAME, or a description file "
+        "ending in .toml; of the WAL also beside; a real drive, a description or a plug-in may be declared: normal=…, "
+        "compressing=…",
     )
 
 
@@ -418,8 +430,8 @@ OF_DRIVE = ModelSize(least_bytes=64 << 20, step_bytes=1 << 20)
 PLACE = Kind(
     _place,
     str,
-    "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml; of the WAL also beside; "
-    "normal=… or compressing=… before a real drive or a description",
+    "directory, directory:PATH, image, ssd, csd, device:/dev/…, FILE.toml, plugin:NAME; of the WAL also beside; "
+    "normal=… or compressing=… before a real drive, a description or a plug-in",
     each_path=_each_path,
     rooted=_rooted,
 )
@@ -527,6 +539,11 @@ class OneDrive(Options):
         return None if self.place is None else self.place.path
 
     @property
+    def plugin(self) -> str:
+        """The name of the plug-in that makes the drive; empty for other kinds."""
+        return "" if self.place is None else self.place.plugin
+
+    @property
     def directory(self) -> Path | None:
         """The directory that was named; None for other kinds, and for the one of `--data-dir`."""
         return self.path if self.kind is DriveKind.DIRECTORY else None
@@ -548,8 +565,10 @@ class OneDrive(Options):
 
     @property
     def label(self) -> str:
-        """The word for records and messages: the kind, of a description the stem of its file."""
-        return self.kind if self.described is None else self.described.kind
+        """The word for records and messages: the kind, with a plug-in's name; of a description the stem of its file."""
+        if self.described is not None:
+            return self.described.kind
+        return f"{self.kind}:{self.plugin}" if self.plugin else self.kind
 
     @property
     def filesystem(self) -> Filesystem:

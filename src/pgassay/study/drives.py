@@ -51,6 +51,8 @@ class DriveKind(StrEnum):
     """An emulated drive that compresses what it stores."""
     DESCRIPTION = "description"
     """An emulated drive as a file describes it."""
+    PLUGIN = "plugin"
+    """A disk in a file of the host, made and attached as an installed package says."""
     BESIDE = "beside"
     """Of the WAL alone: no drive of its own, it lies with the data. For studies that vary `drive.wal`."""
 
@@ -67,18 +69,18 @@ class DriveKind(StrEnum):
     @property
     def compresses(self) -> bool | None:
         """Does the drive store fewer bytes than it gets? None where the kind alone does not say."""
-        if self in (DriveKind.DEVICE, DriveKind.DIRECTORY, DriveKind.DESCRIPTION, DriveKind.BESIDE):
+        if self in (*DECLARABLE, DriveKind.BESIDE):
             return None
         return self is DriveKind.CSD
 
     @property
     def holds_one_cluster(self) -> bool:
         """Is the drive as large as one cluster, with its snapshots kept elsewhere?"""
-        return self is DriveKind.IMAGE or self.emulated
+        return self in (DriveKind.IMAGE, DriveKind.PLUGIN) or self.emulated
 
 
-DECLARABLE = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION)
-"""Kinds that are followed by a colon and the path of what they are on, so that a role may be declared."""
+DECLARABLE = (DriveKind.DIRECTORY, DriveKind.DEVICE, DriveKind.DESCRIPTION, DriveKind.PLUGIN)
+"""Kinds that are followed by a colon and what they are on, a path or a plug-in, so that a role may be declared."""
 CLAIMED = (DriveKind.SSD, DriveKind.CSD)
 """The kinds by which published claims name a normal drive and a compressing one."""
 

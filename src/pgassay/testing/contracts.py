@@ -1,4 +1,5 @@
-"""What every factor, load, probe, report section and importer keeps, as classes of tests that ours and plug-ins pass.
+"""What factors, loads, probes, drives, report sections and importers keep, as classes of tests that ours and plug-ins
+pass.
 
 A plug-in's tests derive from them and say by fixtures what is tested; pytest collects the rest:
 
@@ -12,6 +13,7 @@ Tests that start a PostgreSQL are marked `system`; register that marker in your 
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -21,16 +23,21 @@ from typing import Any, get_args
 
 import pytest
 
+from pgassay.drive.block.image import ImageVolume, PluginDrive
+from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.root import open_root
 from pgassay.errors import UsageError
-from pgassay.host.runner import SystemClock
+from pgassay.host.runner import LocalRunner, SystemClock
+from pgassay.host.storage import mount_of
 from pgassay.importing.files import READERS
 from pgassay.importing.reader import ForeignFile, Options, Reading
 from pgassay.importing.reader import Reader as FileReader
 from pgassay.interfaces.client import LOOPBACK
+from pgassay.interfaces.errors import DriveError
 from pgassay.interfaces.factor import Factor, Readable, SetupDraft, Stage, matches
 from pgassay.interfaces.load import Driver, Load, LoadOptions, LoadResult, Tools
 from pgassay.interfaces.options import factors_of
-from pgassay.interfaces.places import Listening
+from pgassay.interfaces.places import Account, Listening
 from pgassay.interfaces.probe import Probe, Reader, Target
 from pgassay.interfaces.running import Clock
 from pgassay.interfaces.server import Installation, Server
@@ -488,6 +495,61 @@ class ProbeContract:
         if reason is not None:
             pytest.skip(f"not on this machine: {reason}")
         return Probes(ours=(), foreign=(probe,)).open(target)
+
+
+class DriveContract:
+    """What the disks of every kind of drive that lies in a file keep; give a fixture `drive`. Nothing is mounted."""
+
+    @pytest.fixture
+    def drive(self) -> PluginDrive:
+        """The kind under test; a subclass overrides this fixture."""
+        raise NotImplementedError("the test class must have a fixture `drive`")
+
+    @pytest.fixture
+    def volume(self, drive: PluginDrive, tmp_path: Path) -> ImageVolume:
+        """A disk of 8 MiB, not made yet."""
+        account = Account(None, os.getuid(), os.getgid())
+        root = open_root(tmp_path, account, mount_of, allow_volatile=True)
+        home = tmp_path / "session" / "disk"
+        home.mkdir(parents=True)
+        return drive.volume(root, home, 8 << 20, LinuxKernel(LocalRunner(account)), mount_of, "plugin:tested")
+
+    def test_it_says_what_it_is(self, drive: PluginDrive) -> None:
+        assert drive.summary, "a line for readers"
+
+    def test_a_new_disk_has_its_capacity_and_is_empty(self, volume: ImageVolume) -> None:
+        for _ in range(2):
+            volume.blank()
+            assert volume.file.read_bytes() == bytes(volume.capacity_bytes)
+            volume.file.write_bytes(b"worn")
+
+    def test_a_kept_disk_comes_back_for_every_trial(self, volume: ImageVolume) -> None:
+        volume.blank()
+        contents = b"data".ljust(volume.capacity_bytes, b"\0")
+        volume.file.write_bytes(contents)
+        volume.keep("key")
+        assert volume.has("key")
+        assert not volume.has("other")
+        for _ in range(2):
+            volume.restore("key")
+            assert volume.file.read_bytes() == contents
+            volume.file.write_bytes(b"worn")
+
+    def test_a_forgotten_disk_is_gone(self, volume: ImageVolume) -> None:
+        volume.blank()
+        volume.keep("key")
+        volume.forget("key")
+        assert not volume.has("key")
+        with pytest.raises(DriveError, match="snapshot"):
+            volume.restore("key")
+
+    def test_closing_leaves_nothing_where_it_worked(self, volume: ImageVolume) -> None:
+        volume.blank()
+        home = volume.file.parent
+        assert [path.name for path in home.iterdir()] == [volume.file.name], "a killed run's disk is found in its file"
+        volume.close()
+        volume.close()
+        assert list(home.iterdir()) == []
 
 
 class SectionContract:

@@ -1,1 +1,1 @@
-"""Adds a load, a host factor and a probe to pgassay; see README.md."""
+"""Adds a load, a host factor, a probe and a kind of drive to pgassay; see README.md."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from pgassay import copying
+from pgassay import copying, plugins
 from pgassay.drive import snapshots
 from pgassay.drive.block import kernel
 from pgassay.drive.block.kernel import Kernel
@@ -25,24 +25,33 @@ from pgassay.interfaces.store import Trait
 from pgassay.study.drives import DriveKind
 from pgassay.study.units import format_size
 
-DISK = "disk.img"
+SUFFIX = ".img"
+DISK = f"disk{SUFFIX}"
 GROWTH_BYTES = 256 << 20
 """Room that a trial may take on the host beyond its snapshot, checked before."""
 
 
 @dataclass(eq=False)
 class ImageVolume:
-    """A disk in a file (`block.drive.Volume`); `_home` is a directory of our own session on the host's file system."""
+    """A disk in a file (`block.drive.Volume`); `_home` is a directory of our own session on the host's file system.
 
-    kind: ClassVar[str] = DriveKind.IMAGE
+    A package's drive derives from it (`PluginDrive`), and `kind` is the level that names it.
+    """
+
     counts: ClassVar[bool] = False
     _root: Root
     _home: Path
     capacity_bytes: int
     _kernel: Kernel
     _mount_of: Callable[[Path], Mount]
+    kind: str = DriveKind.IMAGE
     _device: Path | None = field(default=None, init=False)
     _share: bool | None = field(default=None, init=False)
+
+    @property
+    def file(self) -> Path:
+        """The file that is the disk, which the kernel names as what the loop device is over."""
+        return self._home / (DISK if self.kind == DriveKind.IMAGE else self.kind + SUFFIX)
 
     @property
     def how_restored(self) -> str:
@@ -52,7 +61,7 @@ class ImageVolume:
     def attach(self) -> Path:
         """The loop device over the file, by path; raises `DriveError`."""
         if self._device is None:
-            self._device = self._kernel.attach(self._home / DISK)
+            self._device = self._kernel.attach(self.file)
         return self._device
 
     def detach(self) -> None:
@@ -63,7 +72,7 @@ class ImageVolume:
     def blank(self) -> None:
         """See `Volume`: a hole of the disk's size."""
         self._remove()
-        with (self._home / DISK).open("xb") as file:
+        with self.file.open("xb") as file:
             file.truncate(self.capacity_bytes)
 
     def keep(self, key: str, what: str = "") -> None:
@@ -73,7 +82,7 @@ class ImageVolume:
         folder = self._home / "keeping"
         folder.mkdir(mode=0o700)
         try:
-            (self._home / DISK).rename(folder / DISK)
+            self.file.rename(folder / DISK)
             snapshots.take(self._root, self._key(key), folder, self._home.parent.name, what)
         finally:
             remove_tree(folder)
@@ -86,7 +95,7 @@ class ImageVolume:
         free = self._mount_of(self._home).free_bytes
         if free < needed:
             raise too_little_room(self._home, needed, free, "a copy of the image")
-        self._share = copy_image(kept.data / DISK, self._home / DISK, share=self._shares())
+        self._share = copy_image(kept.data / DISK, self.file, share=self._shares())
         snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
@@ -120,11 +129,28 @@ class ImageVolume:
 
     def _remove(self) -> None:
         with contextlib.suppress(FileNotFoundError), Directory.open(self._home) as home:
-            home.unlink(DISK)
+            home.unlink(self.file.name)
 
     def _key(self, key: str) -> str:
         """Images and directories of one key are apart, and so are images of two sizes, which a study chooses."""
-        return f"image of {self.capacity_bytes} bytes {key}"
+        return f"{self.kind} of {self.capacity_bytes} bytes {key}"
+
+
+@dataclass(frozen=True)
+class PluginDrive:
+    """A kind of drive that a package adds (entry points `pgassay.drives`), for levels `plugin:NAME`.
+
+    `volume` makes its disks, as root: all of them, and all that it adds to them, lie in the files that it is given, so
+    that a killed run's are found and given back.
+    """
+
+    volume: type[ImageVolume]
+    summary: str
+
+
+def plugin_drives() -> Mapping[str, PluginDrive]:
+    """By name; raises `PluginError` where one of them is broken."""
+    return plugins.load(plugins.Group.DRIVES, PluginDrive).required()
 
 
 def too_little_room(place: Path, needed: int, free: int, what: str, hint: str = "") -> SpaceError:
