@@ -19,6 +19,7 @@ from pgassay.record.calibrations import STUDY as STUDY_OF_CALIBRATIONS
 from pgassay.record.values import LevelRecord
 from pgassay.testing.planted import make_run
 from tests.capture.test_files import written
+from tests.packages import Install
 
 Said = pytest.CaptureFixture[str]
 STUDY = """
@@ -128,6 +129,16 @@ def test_programs_of_another_accounts_run_are_named(folder: Path, capsys: Said) 
 
 
 @as_root
+@as_root
+def test_the_package_that_makes_a_drive_is_named(folder: Path, capsys: Said, install: Install) -> None:
+    code = "from pgassay.drive.block.image import *\n"
+    code += "class Disk(ImageVolume): pass\nODD = PluginDrive(Disk, 'an odd disk')"
+    install("pg-odd", "[pgassay.drives]\nodd = odd_disks:ODD\n", code, "odd_disks")
+    study = STUDY.replace("[fixed]", '[fixed]\n"drive.data" = "compressing=plugin:odd"')
+    given_away(folder / "study.toml").write_text(study)
+    assert "  drive.data: the plug-in odd_disks\n" in refused(capsys, "run", "study.toml", "--out", "again")
+
+
 def test_links_do_not_make_it_ours(folder: Path) -> None:
     study, link = given_away(folder / "study.toml"), folder / "link.toml"
     link.symlink_to(study)
