@@ -41,6 +41,13 @@ def test_space_is_judged_along_with_latency() -> None:
     assert document["responses"]["secondary"] == ["latency_p99_ms", "database_bytes"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("load", ["fio", "cacheprobe", "tpcc", "replay", "unknown"])
+def test_no_response_is_asked_for_that_the_load_does_not_measure(load: str) -> None:
+    """`compare --load fio --primary iops` refused latency_p99_ms, which nobody had named."""
+    secondary = document("--load", load)["responses"]["secondary"]
+    assert secondary == (["database_bytes"] if load in ("fio", "cacheprobe") else ["latency_p99_ms", "database_bytes"])
+
+
 def counted(*words: str) -> dict[str, Any]:
     parser = argparse.ArgumentParser()
     compare.add_arguments(parser)

@@ -74,6 +74,7 @@ def _full(text: str) -> str:
 
 def document_of(arguments: argparse.Namespace) -> dict[str, object]:
     from pgassay.design.stopping import ENOUGH
+    from pgassay.load import drivers
 
     servers = servers_of(arguments.server)
     factors: dict[str, list[str]] = {"postgres.server": [*servers]} if len(servers) > 1 else {}
@@ -92,6 +93,9 @@ def document_of(arguments: argparse.Namespace) -> dict[str, object]:
     named = " against ".join(f"{name} {', '.join(values)}" for name, values in factors.items())
     kinds = len(next(iter(servers.values()), ()))
     measured = {**MEASURED, "design": {**MEASURED["design"], "hosts": min(kinds, ENOUGH)}} if kinds > 1 else MEASURED
+    own = [each.name for driver in drivers.known() if driver.name == arguments.load for each in driver.responses]
+    if own and _P99 not in own:
+        measured = {**measured, "responses": {**MEASURED["responses"], "secondary": ["database_bytes"]}}
     return {
         "study": {"format": 1, "title": f"Comparison of {named}", "question": f"Which is better: {named}?"},
         "factors": factors,
@@ -126,8 +130,9 @@ def load_of(
     return {option: value for option, value in load.items() if f"load.{option}" not in varied}
 
 
+_P99 = "latency_p99_ms"
 MEASURED: Mapping[str, Mapping[str, object]] = {
-    "responses": {"primary": "tps", "secondary": ["latency_p99_ms", "database_bytes"]},
+    "responses": {"primary": "tps", "secondary": [_P99, "database_bytes"]},
     "design": {"resolution": "5%", "precision": "4%", "blocks": {"min": 5, "max": 20}},
 }
 USUAL: Mapping[str, str] = {

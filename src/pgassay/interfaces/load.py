@@ -405,6 +405,12 @@ class Driver(Generic[Own]):
         """The driver's name: its level of `load.driver`."""
         return self.options.driver
 
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        """What its loads measure themselves, if their class says so; else empty."""
+        found: object = getattr(self.make, "responses", ())
+        return found if isinstance(found, tuple) else ()
+
     def require_program(self) -> None:
         """Raise `UsageError` if its program is not installed: known before any PostgreSQL is built for it."""
         if self.program and children.which(self.program) is None:
