@@ -64,11 +64,11 @@ def of_study(study: "Study", files: "UserFiles", known: "FactorCatalogue | None"
 
     `known` are its factors, where they are more than every study has.
     """
-    from pgassay.drive.block.image import plugin_drives
+    from pgassay.drive.block.image import plugin_drive
     from pgassay.lab.arms import bind
     from pgassay.lab.catalogue import every_factor
     from pgassay.load import drivers
-    from pgassay.study.drives import DATA, WAL, DriveKind, declared
+    from pgassay.study.drives import DATA, WAL
 
     catalogue, listed = known or every_factor(), set[str]()
     for arm in study.arms:
@@ -78,9 +78,9 @@ def of_study(study: "Study", files: "UserFiles", known: "FactorCatalogue | None"
             if not lines and (name.startswith(_TEXTS) or name.lower().endswith(_SETTINGS)):
                 lines = [f"{name}: {_printable(text)}"]
             owner = drivers.find(text).options if name == _DRIVER else type(bound.factor)
-            kind, _, added = declared(text)[1].partition(":")
-            if name in (DATA, WAL) and kind == DriveKind.PLUGIN:
-                owner = plugin_drives()[added].volume
+            disk = plugin_drive(text) if name in (DATA, WAL) else None
+            if disk is not None:
+                owner = disk.volume
             if not owner.__module__.startswith("pgassay."):
                 lines.append(f"{name}: the plug-in {owner.__module__}")
             yield from (line for line in lines if line not in listed)

@@ -22,7 +22,7 @@ from pgassay.interfaces.drive_counters import Counted
 from pgassay.interfaces.errors import SpaceError
 from pgassay.interfaces.places import Mount
 from pgassay.interfaces.store import Trait
-from pgassay.study.drives import DriveKind
+from pgassay.study.drives import DriveKind, declared
 from pgassay.study.units import format_size
 
 SUFFIX = ".img"
@@ -151,6 +151,12 @@ class PluginDrive:
 def plugin_drives() -> Mapping[str, PluginDrive]:
     """By name; raises `PluginError` where one of them is broken."""
     return plugins.load(plugins.Group.DRIVES, PluginDrive).required()
+
+
+def plugin_drive(level: str) -> PluginDrive | None:
+    """The one that a level of `drive.data` or `drive.wal` names; None for other kinds."""
+    kind, _, name = declared(level)[1].partition(":")
+    return plugin_drives().get(name) if kind == DriveKind.PLUGIN else None
 
 
 def too_little_room(place: Path, needed: int, free: int, what: str, hint: str = "") -> SpaceError:
