@@ -254,6 +254,12 @@ def test_a_limit_on_connections_that_is_too_small_for_the_load_is_left_out(tmp_p
     }
 
 
+def test_a_limit_on_connections_that_is_no_number_is_left_to_the_server(tmp_path: Path) -> None:
+    found, value = capture(KEYED), "9" * 5000
+    found = replace(found, source=replace(found.source, settings={"max_connections": value}))
+    assert asked(tmp_path, found, connections=95).document()["fixed"]["server.max_connections"] == value
+
+
 class Listed(Programs):
     """A pg_restore that shows dependencies, of a dump with an index, a table or nothing that needs pg_trgm."""
 

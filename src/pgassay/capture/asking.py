@@ -23,6 +23,7 @@ from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.running import Runner
 from pgassay.interfaces.server import Installation
 from pgassay.locks import alone
+from pgassay.study.units import parse_whole
 
 FOLDER = "asked"
 _NAME_MAX = 100
@@ -132,8 +133,8 @@ def write(
     restores = [each.bindir / "pg_restore" for each in newest_first]
     needing = _needing(file, capture, installations, restores[0], runner)
     unknown = _unknown_settings(capture, installations)
-    most = capture.source.settings.get("max_connections", "")
-    crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
+    most = parse_whole(capture.source.settings.get("max_connections", ""))
+    crowded = {"max_connections"} if most is not None and most < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
     libraries, left_out, of_nothing = _libraries(capture, question, installations, runner)

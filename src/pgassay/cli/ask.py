@@ -171,9 +171,9 @@ def _rare(written: "PreparedQuestion", given: Sequence[str]) -> str:
     """What a count of so many transactions, at the fewest, can be without; empty where each statement matters little
     or is in each block."""
     from pgassay.capture import texts
-    from pgassay.study.units import is_digits
+    from pgassay.study.units import parse_whole
 
-    transactions = min((int(each) for each in given if is_digits(each)), default=0)
+    transactions = min(filter(None, map(parse_whole, given)), default=0)
     rare = {label: needed for label, needed in written.needed.items() if needed > transactions > 0}
     return texts.rare(transactions, rare) if rare else ""
 
