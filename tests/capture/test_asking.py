@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from pgassay.capture import asking, texts
+from pgassay.capture import asking
 from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Load, Statement
@@ -157,9 +157,10 @@ def test_a_count_has_each_statement_that_matters_in_each_block_or_says_which_it_
     assert found.needed == {report.text: 127}, "the others take less than a hundredth"
     tried = Load(10.0, (report, read, seldom))
     assert found.document(counted=tried)["load"]["transactions"] == "127"
-    said = texts.rare(20, found.needed)
+    said = found.rare(["500", "20"])
     assert said.startswith('a count of 20 transactions can be without "SELECT sum(total) FROM orders", which')
     assert "load.transactions=127" in said
+    assert found.rare(["127"]) == ""
     assert asked(tmp_path, capture(read)).document(counted=tried)["load"]["transactions"] == "5"
     nothing = replace(found, load=replace(found.load, tried=()))
     assert (nothing.needed, nothing.document()["load"].get("transactions")) == ({}, None)

@@ -6,12 +6,13 @@ resumed and the scripts can be read and changed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from pgassay.capture import dump
+from pgassay.capture import dump, texts
 from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
@@ -80,7 +81,7 @@ class PreparedQuestion:
             least=max((COUNTED_LEAST, *self.needed.values())),
         )
 
-    @property
+    @cached_property
     def needed(self) -> dict[str, int]:
         """How many transactions a count needs to have a script in each block, by its label, for those that took the
         source a noticeable share of its time: a count without them says nothing of the load."""
@@ -92,6 +93,13 @@ class PreparedQuestion:
             for each in played
             if each.weight * each.mean_ms > _NOTICEABLE * spent_ms
         }
+
+    def rare(self, given: Sequence[str]) -> str:
+        """What a count of so many transactions, at the fewest, can be without; empty where each statement matters
+        little or is in each block."""
+        transactions = min(filter(None, map(parse_whole, given)), default=0)
+        rare = {label: needed for label, needed in self.needed.items() if needed > transactions > 0}
+        return texts.rare(transactions, rare) if rare else ""
 
     def without(self, failed: Mapping[str, str]) -> "PreparedQuestion":
         """The same without the scripts that failed when tried; raises `CaptureError` where too little is left."""
