@@ -352,8 +352,11 @@ def check_variables(options: "PgbenchOptions") -> None:
 
 
 def check_whole(scripts: Sequence[Script]) -> None:
-    """Refuse scripts that would become parts of each other where one script plays all of them; raises `UsageError`."""
+    """Refuse scripts that would become parts of each other where one script plays all of them, and those that pgbench
+    would refuse by themselves; raises `UsageError`."""
     for script in scripts:
+        if not script.builtin and not re.sub("--.*", "", script.text).strip():
+            raise UsageError(f'script "{script.path}" has no command', "pgbench plays no such script: leave it out")
         depth, astray = 0, False
         for found in _META.finditer("" if script.builtin else script.text):
             command = found[1].lower()
