@@ -23,7 +23,7 @@ from pgassay._core import relay_tables, scan_blocks
 from pgassay.errors import PgassayError, UsageError
 from pgassay.postgres import cluster_files
 from pgassay.postgres.cluster_files import DataFile, Name, RelationFile
-from pgassay.study.units import is_digits, parse_memory
+from pgassay.study.units import parse_memory, parse_whole
 
 BLOCK_BYTES = 4096
 """What a drive compresses at a time."""
@@ -63,11 +63,12 @@ def parse_request(
     sample_bytes = None if sample is None else parse_memory(sample)
     if sample_bytes is not None and sample_bytes <= 0:
         raise UsageError(f'--sample wants a size above 0, not "{sample}"', "--whole reads everything")
-    levels = _listed(fillfactors)
-    for word in levels:
-        if not is_digits(word) or not 10 <= int(word) <= 100:
+    levels = []
+    for word in _listed(fillfactors):
+        levels.append(parse_whole(word) or 0)
+        if not 10 <= levels[-1] <= 100:
             raise UsageError(f'--fillfactor wants whole per cents from 10 to 100, not "{word}"')
-    return Request(cluster, listed, granularities_bytes, tuple(map(int, levels)), sample_bytes, jobs)
+    return Request(cluster, listed, granularities_bytes, tuple(levels), sample_bytes, jobs)
 
 
 def _listed(text: str) -> tuple[str, ...]:

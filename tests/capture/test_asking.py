@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from pgassay.capture import asking, texts
+from pgassay.capture import asking
 from pgassay.capture.asking import PreparedQuestion
 from pgassay.capture.errors import CaptureError
 from pgassay.capture.format import Capture, Data, Load, Statement
@@ -157,9 +157,10 @@ def test_a_count_has_each_statement_that_matters_in_each_block_or_says_which_it_
     assert found.needed == {report.text: 127}, "the others take less than a hundredth"
     tried = Load(10.0, (report, read, seldom))
     assert found.document(counted=tried)["load"]["transactions"] == "127"
-    said = texts.rare(20, found.needed)
+    said = found.rare(["500", "20"])
     assert said.startswith('a count of 20 transactions can be without "SELECT sum(total) FROM orders", which')
     assert "load.transactions=127" in said
+    assert found.rare(["127"]) == ""
     assert asked(tmp_path, capture(read)).document(counted=tried)["load"]["transactions"] == "5"
     nothing = replace(found, load=replace(found.load, tried=()))
     assert (nothing.needed, nothing.document()["load"].get("transactions")) == ({}, None)
@@ -252,6 +253,12 @@ def test_a_limit_on_connections_that_is_too_small_for_the_load_is_left_out(tmp_p
         "connections_left_out": "left out of the settings, because the load may need 95 connections:"
         " max_connections = 50"
     }
+
+
+def test_a_limit_on_connections_that_is_no_number_is_left_to_the_server(tmp_path: Path) -> None:
+    found, value = capture(KEYED), "9" * 5000
+    found = replace(found, source=replace(found.source, settings={"max_connections": value}))
+    assert asked(tmp_path, found, connections=95).document()["fixed"]["server.max_connections"] == value
 
 
 class Listed(Programs):

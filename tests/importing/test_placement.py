@@ -61,7 +61,7 @@ def test_without_numbers_the_k_th_run_of_each_is_block_k() -> None:
     assert assign_blocks(runs, "") == ((1, 2, 1, 1), BlockRule.COUNTED)
 
 
-@pytest.mark.parametrize("texts", [("1", "1"), ("1", ""), ("1", "two")])
+@pytest.mark.parametrize("texts", [("1", "1"), ("1", ""), ("1", "two"), ("1", "9" * 5000)])
 def test_numbers_that_are_none_are_not_used(texts: tuple[str, str]) -> None:
     assert assign_blocks(placed(*(run("a", 1.0, text) for text in texts)), "run") == ((1, 2), BlockRule.REPEATED)
 

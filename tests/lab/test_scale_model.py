@@ -158,6 +158,9 @@ def test_connections_that_nobody_opens_take_no_memory_of_a_model() -> None:
     assert "does not shrink" in found.note
     few = write_study("x", small(fixed={"server.max_connections": "60"}), Overrides(scale="1/4")).study
     assert few.fixed["server.max_connections"].typed == "60", "no more than was asked for"
+    for text in ("9" * 5000, "²"):
+        odd = write_study("x", small(fixed={"server.max_connections": text}), Overrides(scale="1/4")).study
+        assert odd.fixed["server.max_connections"].typed == text, "the server refuses it, in its own words"
 
 
 @pytest.mark.parametrize("name", ["page-size", "fillfactor", "fillfactor-sysbench", "cache", "disk", "cores"])

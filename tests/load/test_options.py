@@ -183,24 +183,26 @@ def test_jobs_follow_the_clients_of_each_trial() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "whole"),
+    ("text", "wrong"),
     [
-        ("SELECT 1;\n", True),
-        ("\\if :a\n\\if :b\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\n\\elif :c\nSELECT 3\n\\endif\n", True),
-        ("SELECT 1;\n\\else\nSELECT 2;\n", False),
-        ("\\if :a\nSELECT 1;\n", False),
-        ("SELECT 1;\n\\endif\n\\if :a\nSELECT 2;\n", False),
+        ("SELECT 1;\n", ""),
+        ("\\if :a\n\\if :b\nSELECT 1;\n\\else\nSELECT 2;\n\\endif\n\\elif :c\nSELECT 3\n\\endif\n", ""),
+        ("SELECT 1;\n\\else\nSELECT 2;\n", "without the other"),
+        ("\\if :a\nSELECT 1;\n", "without the other"),
+        ("SELECT 1;\n\\endif\n\\if :a\nSELECT 2;\n", "without the other"),
+        ("-- no rows yet\n\n  -- \\set a 1\n", 'own.sql" has no command'),
+        ("\\set a 1\n", ""),
     ],
 )
-def test_a_script_must_be_whole_to_be_a_part_of_one_that_plays_several(tmp_path: Path, text: str, whole: bool) -> None:
+def test_a_script_must_be_whole_to_be_a_part_of_one_that_plays_several(tmp_path: Path, text: str, wrong: str) -> None:
     path = tmp_path / "own.sql"
     path.write_text(text)
     scripts = (Script("select-only"), Script(str(path)))
-    if whole:
+    if not wrong:
         check_whole(scripts)
         assert f"-- {path}\n{text}" in in_proportion([(each, each.text) for each in scripts])
     else:
-        with pytest.raises(UsageError, match="without the other"):
+        with pytest.raises(UsageError, match=wrong):
             check_whole(scripts)
 
 

@@ -126,6 +126,23 @@ def test_scripts_of_a_count_come_in_proportion_and_begin_alike_in_each_of_its_pl
     assert len(orders) == 3, "blocks begin at different places"
 
 
+@pytest.mark.parametrize("text", ["", "-- SELECT 1;\n\n \t-- \\set n 1", "/* SELECT 1; */\n", ";\n", "\\set n 1\n"])
+def test_a_count_of_several_scripts_refuses_one_that_pgbench_refuses_alone(
+    bench: Bench, tmp_path: Path, text: str
+) -> None:
+    script = write(tmp_path, "own.sql", text)
+    levels = {**BASE, "transactions": "1", "count": "on", "script": script}
+    alone = pgbench(levels).run(bench.server, tmp_path / "alone", 1)
+    several = pgbench({**levels, "script": f"{script},select-only"})
+    if "empty command list" in alone.problems.get("refused", ""):
+        with pytest.raises(UsageError, match=f'script "{script}" has no command'):
+            several.check()
+    else:
+        assert (alone.status, dict(alone.problems)) == (0, {})
+        several.check()
+        assert several.run(bench.server, tmp_path / "several", 1).status == 0
+
+
 def test_a_broken_script_is_refused_by_pgbench_not_raised(bench: Bench, tmp_path: Path) -> None:
     script = write(tmp_path, "broken.sql", "\\nonsense 1\n")
     result = pgbench({**BASE, "script": script}).run(bench.server, tmp_path / "out", 1)

@@ -6,12 +6,13 @@ resumed and the scripts can be read and changed.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from math import ceil
 from pathlib import Path
 from typing import Any
 
-from pgassay.capture import dump
+from pgassay.capture import dump, texts
 from pgassay.capture.dump import Needing
 from pgassay.capture.errors import CaptureError, some
 from pgassay.capture.files import require_ours
@@ -23,6 +24,7 @@ from pgassay.interfaces.errors import NotSettableError
 from pgassay.interfaces.running import Runner
 from pgassay.interfaces.server import Installation
 from pgassay.locks import alone
+from pgassay.study.units import parse_whole
 
 FOLDER = "asked"
 _NAME_MAX = 100
@@ -79,7 +81,7 @@ class PreparedQuestion:
             least=max((COUNTED_LEAST, *self.needed.values())),
         )
 
-    @property
+    @cached_property
     def needed(self) -> dict[str, int]:
         """How many transactions a count needs to have a script in each block, by its label, for those that took the
         source a noticeable share of its time: a count without them says nothing of the load."""
@@ -91,6 +93,13 @@ class PreparedQuestion:
             for each in played
             if each.weight * each.mean_ms > _NOTICEABLE * spent_ms
         }
+
+    def rare(self, given: Sequence[str]) -> str:
+        """What a count of so many transactions, at the fewest, can be without; empty where each statement matters
+        little or is in each block."""
+        transactions = min(filter(None, map(parse_whole, given)), default=0)
+        rare = {label: needed for label, needed in self.needed.items() if needed > transactions > 0}
+        return texts.rare(transactions, rare) if rare else ""
 
     def without(self, failed: Mapping[str, str]) -> "PreparedQuestion":
         """The same without the scripts that failed when tried; raises `CaptureError` where too little is left."""
@@ -132,8 +141,8 @@ def write(
     restores = [each.bindir / "pg_restore" for each in newest_first]
     needing = _needing(file, capture, installations, restores[0], runner)
     unknown = _unknown_settings(capture, installations)
-    most = capture.source.settings.get("max_connections", "")
-    crowded = {"max_connections"} if most.isdecimal() and int(most) < connections else set()
+    most = parse_whole(capture.source.settings.get("max_connections", ""))
+    crowded = {"max_connections"} if most is not None and most < connections else set()
     known = {name: value for name, value in capture.source.settings.items() if name not in {*unknown, *crowded}}
     capture = replace(capture, source=replace(capture.source, settings=known))
     libraries, left_out, of_nothing = _libraries(capture, question, installations, runner)

@@ -162,20 +162,9 @@ def run(arguments: argparse.Namespace) -> int:
     document = written.document(load if arguments.count else None)
     if arguments.count and not own_scripts:
         given = _set(arguments, "load.transactions") or asked.factors.get("load.transactions", ())
-        said = _rare(written, given or [document["load"].get("transactions", COUNTED_LOAD["transactions"])])
+        said = written.rare(given or [document["load"].get("transactions", COUNTED_LOAD["transactions"])])
         remarks += [Remark("rare_scripts", said, said)] if said else []
     return run_document(NAME, document, arguments, remarks, more_files)
-
-
-def _rare(written: "PreparedQuestion", given: Sequence[str]) -> str:
-    """What a count of so many transactions, at the fewest, can be without; empty where each statement matters little
-    or is in each block."""
-    from pgassay.capture import texts
-    from pgassay.study.units import is_digits
-
-    transactions = min((int(each) for each in given if is_digits(each)), default=0)
-    rare = {label: needed for label, needed in written.needed.items() if needed > transactions > 0}
-    return texts.rare(transactions, rare) if rare else ""
 
 
 def _asked(arguments: argparse.Namespace) -> "Question":

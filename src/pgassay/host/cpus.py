@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pgassay.interfaces.hosting import parse_list, show_list
-from pgassay.study.units import is_digits
+from pgassay.study.units import parse_whole
 
 ALL = "all"
 APART = "apart"
@@ -37,8 +37,8 @@ def parse_selection(text: str) -> Selection | None:
     if stripped == ALL:
         return Selection()
     number, _, how = stripped.partition(":")
-    if is_digits(number) and int(number) > 0 and how in ("", APART, TOGETHER):
-        return Selection(count=int(number), together=how == TOGETHER)
+    if (count := parse_whole(number)) and how in ("", APART, TOGETHER):
+        return Selection(count=count, together=how == TOGETHER)
     listed = stripped.removeprefix("cpu:")
     if listed != stripped or "-" in listed or "," in listed:
         cpus = parse_list(listed)

@@ -41,7 +41,7 @@ from pgassay.study import document
 from pgassay.study.levels import Level, Place, label
 from pgassay.study.parsing import parse_recorded
 from pgassay.study.responses import Status
-from pgassay.study.units import BLOCKS_MAX
+from pgassay.study.units import BLOCKS_MAX, parse_whole
 
 _NS = 1_000_000_000
 
@@ -127,11 +127,11 @@ def assign_blocks(placed: Sequence[Placed], block_field: str) -> tuple[tuple[int
     The source's numbers are counted from 1 in their order, unless one is missing or twice in an arm.
     """
     if block_field:
-        texts = [each.run.fields.get(block_field, "").strip() for each in placed]
-        whole = all(text.isdecimal() for text in texts)
-        if whole and len({(each.place, int(text)) for each, text in zip(placed, texts, strict=True)}) == len(placed):
-            order = {number: position for position, number in enumerate(sorted({int(text) for text in texts}), start=1)}
-            return tuple(order[int(text)] for text in texts), BlockRule.NUMBERED
+        known = [(each, parse_whole(each.run.fields.get(block_field, "").strip())) for each in placed]
+        numbers = [(each.place, number) for each, number in known if number is not None]
+        if len(set(numbers)) == len(placed):
+            order = {number: position for position, number in enumerate(sorted({each[1] for each in numbers}), start=1)}
+            return tuple(order[number] for _, number in numbers), BlockRule.NUMBERED
     seen: dict[Place, int] = {}
     counted = []
     for each in placed:

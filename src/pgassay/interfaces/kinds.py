@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from pgassay.errors import UsageError
-from pgassay.study.units import format_bytes, parse_boolean, parse_memory, parse_time_ms
+from pgassay.study.units import format_bytes, parse_boolean, parse_memory, parse_time_ms, parse_whole
 
 Value = TypeVar("Value")
 
@@ -18,8 +18,6 @@ NONE = "none"
 """The level that asks for nothing."""
 Change = Callable[[Path], Path]
 """From the path of a file or folder to another one."""
-_DIGITS_MAX = 30
-"""More digits than make sense, and few enough that no double becomes infinite."""
 
 
 @dataclass(frozen=True)
@@ -157,5 +155,4 @@ ROWS: Kind[Path] = replace(PATH, holds_rows=True)
 
 def is_number(text: str) -> bool:
     """Is it a plain decimal number without sign, exponent or unit?"""
-    digits = text.replace(".", "", 1)
-    return digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX
+    return parse_whole(text.replace(".", "", 1)) is not None

@@ -41,7 +41,7 @@ from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.postgres.server import Session
 from pgassay.probe.registry import every_probe
 from pgassay.scratch import state_directory
-from pgassay.study.units import format_size, is_digits
+from pgassay.study.units import format_size, parse_whole
 
 FIXED = {
     "build": "its programs are built already",
@@ -173,8 +173,9 @@ class UserServer:
         now, ordinary = int(scopes.shown(self.attached.sql, "max_connections")), self.attached.facts.connections
         for arm in arms:
             needed = arm.setup.load.connections + CONNECTIONS_OURS
-            given = {name.lower(): value for name, value in arm.setup.settings.items()}.get("max_connections", "")
-            allowed = ordinary - now + int(given) if self.options.restart and is_digits(given) else ordinary
+            values = {name.lower(): value for name, value in arm.setup.settings.items()}
+            given = parse_whole(values.get("max_connections", ""))
+            allowed = ordinary - now + given if self.options.restart and given is not None else ordinary
             if needed > allowed:
                 raise UsageError(
                     f"the load opens up to {needed} connections, and {called(self.name)} lets an ordinary role have"

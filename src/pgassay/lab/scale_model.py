@@ -33,7 +33,7 @@ from pgassay.study.scale_model import (
     shrink,
     to_table,
 )
-from pgassay.study.units import format_bytes, format_size, parse_memory, split_quantity
+from pgassay.study.units import format_bytes, format_size, parse_memory, parse_whole, split_quantity
 
 AS_MANY_AS_OPENED = "no more than are opened: the shared memory of each does not shrink"
 """Why a model has fewer connections than its original."""
@@ -129,11 +129,9 @@ def _with_fewer_connections(document: Document, opened: int) -> tuple[Document, 
     Shared memory for each connection (locks above all) does not shrink with the data: 1000 of them take 25 MB, as much
     as all of a small model's shared_buffers, and the kernel ends a server that its memory does not hold.
     """
-    held = document.get("fixed", {}).get(_MAX_CONNECTIONS)
-    if held is None or not str(held).isdigit():
-        return document, ()
+    held = parse_whole(str(document.get("fixed", {}).get(_MAX_CONNECTIONS)))
     enough = max(_STOCK_CONNECTIONS, opened + _SPARE_CONNECTIONS)
-    if int(held) <= enough:
+    if held is None or held <= enough:
         return document, ()
     fewer = Resized(_MAX_CONNECTIONS, str(held), str(enough), AS_MANY_AS_OPENED)
     return {**document, "fixed": {**document.get("fixed", {}), _MAX_CONNECTIONS: str(enough)}}, (fewer,)

@@ -25,7 +25,7 @@ from pgassay.postgres.builds.request import BuildRequest
 from pgassay.postgres.installation import COPY_DATABASE
 from pgassay.study.levels import Level
 from pgassay.study.model import PLAIN, Study
-from pgassay.study.units import format_bytes, is_digits, parse_memory, split_quantity
+from pgassay.study.units import format_bytes, parse_memory, parse_whole, split_quantity
 from pgassay.study.work import BURST, CYCLES_WANTED, UNPINNED, WORK
 
 
@@ -201,9 +201,9 @@ def settings_of(study: Study, setup: Setup, pins: Callable[[str], bool] = lambda
 
 def require_connections(setup: Setup) -> None:
     """Raise `UsageError` where the study's own max_connections leaves none for the load or for us."""
-    given = setup.settings.get("max_connections", "")
+    given = parse_whole(setup.settings.get("max_connections", ""))
     needed = setup.load.connections + CONNECTIONS_OURS
-    if is_digits(given) and int(given) < needed:
+    if given is not None and given < needed:
         raise UsageError(
             f'"server.max_connections" = {given} is too small for a load of {setup.load.connections} connections',
             f"set it to at least {needed}, or leave it out: pgassay then makes it large enough",

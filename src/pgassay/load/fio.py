@@ -34,7 +34,7 @@ from pgassay.load.options import OTHER_LOAD, ThreadedOptions, kind
 from pgassay.load.sysbench import quantile_ms
 from pgassay.study.responses import Better, Response, Scale
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_bytes, is_digits, parse_memory
+from pgassay.study.units import format_bytes, parse_memory, parse_whole
 from pgassay.study.work import IO
 
 PROGRAM = "fio"
@@ -60,9 +60,9 @@ def parse_pattern(name: str, text: str) -> str:
     """`random:70%`, `random:70` or a word, in canonical form."""
     word = text.strip()
     if word.startswith(_RANDOM):
-        number = word.removeprefix(_RANDOM).removesuffix("%")
-        if is_digits(number) and int(number) <= 100:
-            return f"{_RANDOM}{int(number)}%"
+        number = parse_whole(word.removeprefix(_RANDOM).removesuffix("%"))
+        if number is not None and number <= 100:
+            return f"{_RANDOM}{number}%"
     elif word in WORDS[1:]:
         return word
     raise not_a_choice(name, text, WORDS)

@@ -20,7 +20,7 @@ from pgassay.interfaces.options import option, rows_of
 from pgassay.interfaces.server import READY_S
 from pgassay.study.document import ALONG, COUNT_LEVELS, COUNTED_LOAD
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_number, is_digits, parse_boolean, parse_time_ms
+from pgassay.study.units import format_number, parse_boolean, parse_time_ms, parse_whole
 
 Value = TypeVar("Value")
 ALL, REST = "all", "rest"
@@ -86,8 +86,8 @@ def _count(text: str) -> str | None:
     word, colon, number = text.partition(":")
     if word != ALONG:
         return text if text in COUNT_LEVELS else "on" if parse_boolean(text) else "off"
-    number = number if colon else COUNTED_LOAD["transactions"]
-    return f"{ALONG}:{int(number)}" if is_digits(number) and int(number) else None
+    transactions = parse_whole(number if colon else COUNTED_LOAD["transactions"])
+    return f"{ALONG}:{transactions}" if transactions else None
 
 
 def _cores(text: str) -> str | None:

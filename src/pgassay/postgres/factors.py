@@ -19,7 +19,7 @@ from pgassay.postgres.builds.request import BuildRequest, server_version
 from pgassay.postgres.installation import COPY_DATABASE, wal_segment_bytes
 from pgassay.study.levels import Level
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import canonical, format_bytes, is_digits, parse_boolean
+from pgassay.study.units import canonical, format_bytes, parse_boolean, parse_whole
 
 NO_SUCH_SETTING = "there is no such setting"
 """What a server is taken to say of a setting that it does not know."""
@@ -371,10 +371,10 @@ class FillFactor(Factor):
     """The statements that pack a relation anew."""
 
     def parse(self, name: str, typed: str) -> Level:
-        text = typed.strip()
-        if not is_digits(text) or not LOW <= int(text) <= HIGH:
+        number = parse_whole(typed.strip())
+        if number is None or not LOW <= number <= HIGH:
             raise UsageError(f'"{name}" cannot be "{typed}"', f"it takes a whole number from {LOW} to {HIGH}")
-        return Level(typed, str(int(text)))
+        return Level(typed, str(number))
 
     def on_empty_schema(self, name: str, level: Level, server: Server) -> None:
         self.note(name, server)

@@ -21,7 +21,7 @@ from pgassay.interfaces.server import READY_S
 from pgassay.postgres import network, ownership, processes, settings
 from pgassay.postgres.complaints import KILLED, complaint
 from pgassay.postgres.server import LocalServer, tail
-from pgassay.study.units import is_digits, parse_boolean, parse_memory
+from pgassay.study.units import parse_boolean, parse_memory, parse_whole
 
 SUPERUSER = "postgres"
 _POLL_S = 0.005
@@ -214,7 +214,7 @@ def initdb_flags(options: Mapping[str, str], version: Version) -> list[str]:
 
 def wal_segment_bytes(text: str) -> int:
     """`"64MB"` (or a bare number of MB, as initdb takes it) in bytes: a power of two from 1MB to 1GB."""
-    size = int(text) * _MB if is_digits(text) else parse_memory(text)
+    size = parse_memory(text) if (number := parse_whole(text)) is None else number * _MB
     if size not in {2**power * _MB for power in range(11)}:
         raise UsageError(f'"init.wal_segment_size" cannot be "{text}"', "it takes a power of two from 1MB to 1GB")
     return size

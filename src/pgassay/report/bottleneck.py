@@ -22,6 +22,7 @@ from pgassay.study.drives import TIMING, UNTIMED
 from pgassay.study.levels import Place
 from pgassay.study.model import Study
 from pgassay.study.responses import Status
+from pgassay.study.units import parse_whole
 
 if TYPE_CHECKING:
     from pgassay.report.findings import Findings
@@ -90,19 +91,19 @@ def diagnoses(
         medians = {name: middle(trial.responses.get(name) for trial in mine) for name in _TOLD}
         if medians.get(rate) is None:
             continue
-        clients = _count(load_level(mine[0], "clients", "1")) or 1
+        clients = parse_whole(load_level(mine[0], "clients", "1")) or 1
         jobs, asked = load_level(mine[0], "jobs", "1"), load_level(mine[0], "rate", "none")
         evidence = Evidence(
             per_s=medians[rate] or 0.0,
             waits={kind: medians.get(f"waits_{kind}_share") for kind in _KINDS},
             costs={name: medians.get(name) for name in _COSTS},
             cores=_cores(mine[0], host),
-            threads=clients if jobs == "clients" else min(clients, _count(jobs) or 1),
+            threads=clients if jobs == "clients" else min(clients, parse_whole(jobs) or 1),
             rate_asked=None if asked == "none" else float(asked),
             busy=medians.get("cpu_busy_share"),
             foreign=medians.get("foreign_cpu_share"),
             capacities=[each for each in disk if isfinite(each.per_s)],
-            clients=_count(load_level(mine[0], "clients", load_level(mine[0], "threads", "1"))),
+            clients=parse_whole(load_level(mine[0], "clients", load_level(mine[0], "threads", "1"))),
             round_trip_us=medians.get(_TRIP),
             trips=trips_of(medians, rate),
             apart=medians.get(_APART) is not None,
@@ -129,20 +130,16 @@ def _cores(trial: TrialRecord, host: Mapping[str, Any]) -> float | None:
         usable = processors_of(host).usable
         return None if usable is None else float(usable)
     if not text.startswith("cpu:"):
-        count = _count(text.partition(":")[0])
+        count = parse_whole(text.partition(":")[0])
         return None if count is None else float(count)
     total = 0
     for part in text.removeprefix("cpu:").split(","):
         low, _, high = part.partition("-")
-        first, last = _count(low), _count(high or low)
+        first, last = parse_whole(low), parse_whole(high or low)
         if first is None or last is None:
             return None
         total += last - first + 1
     return float(total)
-
-
-def _count(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() else None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,8 @@ _QUANTITY = re.compile(r"\s*([+-]?(?:0[xX][0-9a-fA-F]+|(?:\d+\.?\d*|\.\d+)(?:[eE
 _BOOLEANS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "off": False, "1": True, "0": False}
 _NUMBER_MAX = 1e30
 _LENGTH_MAX = 100
+_DIGITS_MAX = 30
+"""More digits than make sense, and few enough that no double becomes infinite."""
 
 
 def split_quantity(text: str) -> tuple[float, str] | None:
@@ -96,9 +98,9 @@ def canonical(text: str) -> str:
     return stripped
 
 
-def is_digits(text: str) -> bool:
-    """Is it a whole number of digits alone that fits into 64 bits? Python reads none of thousands of digits."""
-    return text.isascii() and text.isdigit() and len(text) <= 18
+def parse_whole(text: str) -> int | None:
+    """The number that a text of digits alone writes, else None, as for thousands of digits, which int() refuses."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS_MAX else None
 
 
 def format_number(number: float) -> str:

@@ -114,7 +114,7 @@ class Primary:
 
 
 def test_only_what_is_raised_above_a_streaming_standby_is_named() -> None:
-    levels = [{"MAX_connections": "50", "shared_buffers": "1GB"}, {"max_connections": "200", "work_mem": "900"}]
+    levels = [{"MAX_connections": "50", "shared_buffers": "1GB"}, {"max_connections": "200", "work_mem": "9" * 5000}]
     assert scopes.raised_above_standbys(Primary(2), levels) == ["max_connections"]
     assert scopes.raised_above_standbys(Primary(2), levels[:1]) == [], "a standby may have more"
     assert scopes.raised_above_standbys(Primary(0), levels) == []

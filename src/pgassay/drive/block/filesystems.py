@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pgassay.errors import UsageError
-from pgassay.study.units import format_size, is_digits
+from pgassay.study.units import format_size, parse_whole
 
 _UNSHARED = re.compile(r"\b(?:reflink|crc)=0")
 """Options of mkfs.xfs that leave it without reflinks, which it makes since 5.1 where nobody says otherwise."""
@@ -132,5 +132,5 @@ def confirmed(kind: Kind, options: Sequence[str], said: str) -> bool | None:
 def _number(text: str) -> str:
     """`4k` and `4096` are one number."""
     scale = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30}.get(text[-1:].lower(), 0)
-    digits = text[:-1] if scale else text
-    return str(int(digits) * (scale or 1)) if is_digits(digits) else text
+    number = parse_whole(text[:-1] if scale else text)
+    return text if number is None else str(number * (scale or 1))

@@ -29,7 +29,7 @@ from pgassay.interfaces.options import answer_to, option, rows_of
 from pgassay.interfaces.places import Endpoint
 from pgassay.load.options import AGE, CutOptions, OwnDataOptions, PgbenchClientOptions, join_list, kind, split_list
 from pgassay.study.scale_model import ModelSize
-from pgassay.study.units import format_number, is_digits, parse_memory
+from pgassay.study.units import format_number, parse_memory, parse_whole
 
 _TOKEN = re.compile(
     r"""--[^\n]*|/\*.*?\*/                                  # comments
@@ -297,13 +297,13 @@ def parse_scripts(text: str) -> tuple[Script, ...]:
         name, at, weight = part.rpartition("@")
         if not at:
             name, weight = part, "1"
-        if not (is_digits(weight) and 1 <= int(weight) <= _WEIGHT_MAX):
+        if not 1 <= (times := parse_whole(weight) or 0) <= _WEIGHT_MAX:
             raise UsageError(
                 f'the weight in script "{part}" is not a whole number from 1 to {_WEIGHT_MAX}',
                 "for example new_order.sql@45",
             )
         known = name in BUILTINS or name in OURS
-        scripts.append(Script(name if known else str(Path(name).expanduser().absolute()), int(weight)))
+        scripts.append(Script(name if known else str(Path(name).expanduser().absolute()), times))
     if not scripts:
         raise no_value("load.script")
     return tuple(scripts)
@@ -352,8 +352,11 @@ def check_variables(options: "PgbenchOptions") -> None:
 
 
 def check_whole(scripts: Sequence[Script]) -> None:
-    """Refuse scripts that would become parts of each other where one script plays all of them; raises `UsageError`."""
+    """Refuse scripts that would become parts of each other where one script plays all of them, and those that pgbench
+    would refuse by themselves; raises `UsageError`."""
     for script in scripts:
+        if not script.builtin and not re.sub("--.*", "", script.text).strip():
+            raise UsageError(f'script "{script.path}" has no command', "pgbench plays no such script: leave it out")
         depth, astray = 0, False
         for found in _META.finditer("" if script.builtin else script.text):
             command = found[1].lower()
@@ -373,11 +376,7 @@ def check_scripts(scripts: tuple[Script, ...]) -> None:
 
 
 ROW_BYTES: Kind[int] = kind(
-    lambda text: (
-        size
-        if ROW_BYTES_MIN <= (size := int(text) if is_digits(text) else parse_memory(text)) <= ROW_BYTES_MAX
-        else None
-    ),
+    lambda text: size if ROW_BYTES_MIN <= (size := parse_whole(text) or parse_memory(text)) <= ROW_BYTES_MAX else None,
     str,
     f"bytes from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}: 2000, 2kB",
     must=f"the bytes of a row from {ROW_BYTES_MIN} to {ROW_BYTES_MAX}",

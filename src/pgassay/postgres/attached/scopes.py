@@ -15,7 +15,7 @@ from pgassay.interfaces import versions
 from pgassay.interfaces.errors import BenchError, NotSettableError, QueryError, SettingError
 from pgassay.postgres.attached.facts import Facts, Sql
 from pgassay.postgres.settings import PRIVATE, Setting, in_base_unit, require_name, same
-from pgassay.study.units import parse_boolean
+from pgassay.study.units import parse_boolean, parse_whole
 
 _SET_HINT = (
     "leave it out, or give the value that the server has; without --server a study varies every setting on clusters of"
@@ -203,7 +203,7 @@ def raised_above_standbys(sql: Sql, levels: Iterable[Mapping[str, str]]) -> Sequ
         return []
     most = dict.fromkeys(_AS_ON_STANDBYS, 0)
     for values in levels:
-        given = {name.lower(): int(value) for name, value in values.items() if value.isdecimal()}
+        given = {name.lower(): parse_whole(value) or 0 for name, value in values.items()}
         most = {name: max(least, given.get(name, 0)) for name, least in most.items()}
     return [name for name, value in most.items() if value > int(shown(sql, name))]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import BenchError
-from pgassay.study.units import format_bytes, is_digits, parse_memory
+from pgassay.study.units import format_bytes, parse_memory, parse_whole
 
 ROOM = "free space there, remove builds (pgassay postgres list, remove), or name another place with PGASSAY_CACHE"
 
@@ -92,9 +92,9 @@ def compiler_flags(text: str) -> str:
 
 
 def _one_of(name: str, text: str, known: tuple[int, ...]) -> int:
-    if is_digits(text.strip()):
+    if (number := parse_whole(text.strip())) is not None:
         # 8192 or 8? SHOW counts bytes, configure kB; at most one of them is a size that PostgreSQL knows.
-        meant = [size for size in known if size in (int(text), int(text) * 1024)]
+        meant = [size for size in known if size in (number, number * 1024)]
         hint = (
             f'write "{format_bytes(meant[0])}"' if meant else f"PostgreSQL knows {', '.join(map(format_bytes, known))}"
         )
