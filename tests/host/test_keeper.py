@@ -1,6 +1,7 @@
 """The keeper of a lab: when the lab is killed, nothing of its family goes on, whatever state it is in."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -185,6 +186,22 @@ def test_what_outlived_lab_and_keeper_is_found_by_its_mark(tmp_path: Path) -> No
     ours = (os.geteuid(),)
     assert orphans(ours, tmp_path) == {f"4-1004-{place}": [10], f"5-77-{place}": [13]}
     assert orphans((os.geteuid() + 1,), tmp_path) == {}
+
+
+def test_the_programs_of_a_lab_in_a_container_are_not_taken_for_left_behind(tmp_path: Path) -> None:
+    """Its process id is another one in its own namespace, and nobody's here."""
+    container = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
+    if shutil.which("unshare") is None or subprocess.run([*container, "true"], check=False).returncode:
+        pytest.skip("no namespace of process ids can be made here")
+    process = subprocess.Popen([*container, sys.executable, "-c", LAB, str(tmp_path), "echo; exec sleep 605"])
+    try:
+        assert eventually((tmp_path / "ready").exists)
+        assert eventually(lambda: bool((tmp_path / "said-0").read_text()))
+        assert "sleep" in [each.name for each in marked(1)]
+        assert [each for each in orphans((os.geteuid(),)) if each.startswith("1-")] == []
+    finally:
+        process.kill()
+        process.wait()
 
 
 def test_what_outlived_lab_and_keeper_is_ended(tmp_path: Path) -> None:

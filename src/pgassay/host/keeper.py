@@ -64,7 +64,8 @@ def end_all(family: list[Process], patience_s: float = 5.0) -> None:
 
 VARIABLE = "PGASSAY_LAB"
 """In the environment of each program that a lab starts: its process id, when it started in ticks since boot, and a
-checksum of the path of its state directory: whoever repairs goes by the same one.
+checksum of the path of its state directory and of its namespace of process ids: whoever repairs goes by the same ones.
+In a container's, which is another, the lab may live that has no process of this id in ours.
 """
 _MARK = re.compile(r"(?P<lab>[0-9]{1,10})-(?P<ticks>[0-9]{1,20})-(?P<place>[0-9a-f]{8})")
 
@@ -76,7 +77,10 @@ def mark() -> str:
 
 
 def _place() -> str:
-    return f"{zlib.crc32(os.fsencode(state_directory())):08x}"
+    numbers = ""
+    with suppress(OSError):
+        numbers = str(Path("/proc/self/ns/pid").readlink())
+    return f"{zlib.crc32(os.fsencode(state_directory()) + numbers.encode()):08x}"
 
 
 def orphans(accounts: Collection[int], proc: Path = Path("/proc")) -> dict[str, list[int]]:

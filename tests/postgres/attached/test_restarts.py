@@ -1,6 +1,8 @@
 """The command that restarts a user's server, and the file that is put back while the server is down."""
 
+import os
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,6 +26,7 @@ work_mem = '9MB'
 search_path = 'it''s\\\\mine'
 """
 SYSTEM = "7300000000000000001"
+PATIENCE_S = 300.0
 
 
 def test_the_file_has_what_was_there_before_and_others_lines_stay() -> None:
@@ -142,6 +145,26 @@ def test_the_words_come_as_they_are_and_the_server_gets_no_mark_of_ours(
     assert VARIABLE not in environment, "or the server would end as a process of a killed run"
     assert "PGHOST" not in environment
     assert len(noted) == 1
+
+
+def test_a_command_begins_once_it_is_noted_and_never_without_us(tmp_path: Path) -> None:
+    begun, noted = tmp_path / "begun", tmp_path / "noted"
+
+    def killed(pid: int, started_ticks: int) -> None:
+        noted.write_text(f"{pid} {started_ticks}")
+        restarts.wait_for_end(pid, started_ticks, 1.0)  # time enough for one that does not wait
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    lab = os.fork()
+    if lab == 0:
+        try:
+            RestartCommand.of(script(tmp_path, f"touch '{begun}'")).run(killed)
+        finally:
+            os._exit(1)
+    assert os.waitpid(lab, 0)[1] == signal.SIGKILL
+    pid, started_ticks = map(int, noted.read_text().split())
+    restarts.wait_for_end(pid, started_ticks, PATIENCE_S)
+    assert not begun.exists(), "no list names it, so whoever repairs would not wait for its end"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Restarts of a user's server by a command of the user's, and the file that holds what ALTER SYSTEM has set.
 
-The command is started without a shell and outlives us, since half a restart would leave the server down. The server
-that it starts must not have our mark either, by which processes of killed runs are found and ended. A server that does
+No shell reads the command, which outlives us, since half a restart would leave the server down. The server that it
+starts must not have our mark either, by which processes of killed runs are found and ended. A server that does
 not start with what was set takes no ALTER SYSTEM: then its postgresql.auto.conf is put back, where we may write it.
 """
 
@@ -35,6 +35,8 @@ _PRINTED_BYTES_MAX = 1 << 20
 _SHOWN_BYTES = 2000
 _GRACE_S = 5.0
 _LOOK_S = 0.05
+_HELD = ("/bin/sh", "-c", 'read -r noted && exec "$@" </dev/null', "sh")
+"""Becomes the program of the words that follow when it is sent a line, and ends if we end before."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,9 @@ class RestartCommand:
         return shlex.join(self.words)
 
     def run(self, note: Callable[[int, int], None]) -> None:
-        """To its end; `note` gets its process id and when that started, in ticks since boot.
+        """To its end; `note` gets its process id and when that started, in ticks since boot, before it begins.
+
+        Else a killed lab could leave a restart that no list names, which stops the server under whoever comes next.
 
         Raises `BenchError` for one that fails, prints without end, or is ended at its limit. A server that stays down
         is another matter.
@@ -75,8 +79,8 @@ class RestartCommand:
         with TemporaryFile() as said:
             try:
                 process = subprocess.Popen(
-                    [children.which(self.words[0]) or self.words[0], *self.words[1:]],
-                    stdin=subprocess.DEVNULL,
+                    [*_HELD, children.which(self.words[0]) or self.words[0], *self.words[1:]],
+                    stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=subprocess.STDOUT,
                     env={name: value for name, value in mine.items() if not name.startswith(_OURS)},
@@ -85,9 +89,12 @@ class RestartCommand:
                 )
             except OSError as error:
                 raise BenchError(f'"{self.text}" could not be started: {error.strerror}') from None
-            found = process_of(process.pid)
-            if found is not None:
-                note(found.pid, found.started_ticks)
+            assert process.stdin is not None
+            with process.stdin as held:
+                found = process_of(process.pid)
+                if found is not None:
+                    note(found.pid, found.started_ticks)
+                held.write(b"noted\n")
             deadline = time.monotonic() + self.limit_s
             while process.poll() is None:
                 endless = os.fstat(said.fileno()).st_size > _PRINTED_BYTES_MAX
