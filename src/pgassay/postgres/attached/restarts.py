@@ -5,6 +5,7 @@ starts must not have our mark either, by which processes of killed runs are foun
 not start with what was set takes no ALTER SYSTEM: then its postgresql.auto.conf is put back, where we may write it.
 """
 
+import contextlib
 import os
 import re
 import shlex
@@ -90,7 +91,7 @@ class RestartCommand:
             except OSError as error:
                 raise BenchError(f'"{self.text}" could not be started: {error.strerror}') from None
             assert process.stdin is not None
-            with process.stdin as held:
+            with contextlib.suppress(BrokenPipeError), process.stdin as held:  # of one that somebody has ended
                 found = process_of(process.pid)
                 if found is not None:
                     note(found.pid, found.started_ticks)
