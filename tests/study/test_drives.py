@@ -52,7 +52,7 @@ def test_what_a_kind_says() -> None:
     assert [kind for kind in DriveKind if kind.emulated] == [DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION]
     assert [kind for kind in DriveKind if kind.compresses] == [DriveKind.CSD]
     assert [kind for kind in DriveKind if kind.holds_one_cluster] == [
-        *(DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION)
+        *(DriveKind.IMAGE, DriveKind.SSD, DriveKind.CSD, DriveKind.DESCRIPTION, DriveKind.PLUGIN)
     ]
 
 
@@ -68,6 +68,8 @@ def test_what_a_kind_says() -> None:
         ("directory", None),
         ("mine.toml", None),
         ("beside", None),
+        ("plugin:thick", None),
+        ("compressing=plugin:thick", Role.COMPRESSING),
         ("fast=device:/dev/nvme0n1", None),
     ],
 )
