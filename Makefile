@@ -146,7 +146,7 @@ system-tests:
 	@scripts/load-programs
 	@$(BIN)/pgassay doctor --repair >/dev/null
 	PGASSAY_TEST_DEB_SRC=1 $(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
-	  -m "system and not slow" $$(grep -rlE --include='test_*.py' 'mark\.system|ProbeContract' tests | sort -r)
+	  -m "system and not slow" $$(grep -rlE --include='test_*.py' 'mark\.system|(Probe|Drive)Contract' tests | sort -r)
 
 # Three files at a time, as above, the longest first. What passed on this very tree before does not run again, unless
 # AGAIN=1: an interrupted `make test-full` goes on where it was.

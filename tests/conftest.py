@@ -49,11 +49,15 @@ if "CI" in os.environ:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """What takes longest by itself begins first, so that the other worker has something to do along with it.
 
-    `make system-tests` imports only files that have one of two words: a test of a server in another would not run.
+    `make system-tests` imports only files that have one of three words: a test of a server in another would not run.
     """
     items.sort(key=lambda item: item.get_closest_marker("early") is None)
     unseen = {item.path for item in items if item.get_closest_marker("system") is not None}
-    unseen = {path for path in unseen if not re.search("mark[.]system|ProbeContract", path.read_text(encoding="utf-8"))}
+    unseen = {
+        path
+        for path in unseen
+        if not re.search("mark[.]system|(Probe|Drive)Contract", path.read_text(encoding="utf-8"))
+    }
     if unseen:
         raise pytest.UsageError(f"make system-tests would not find the tests of {', '.join(map(str, sorted(unseen)))}")
     seconds: dict[str, float] = json.loads(SECONDS.read_text(encoding="utf-8"))

@@ -244,6 +244,16 @@ def test_slips(words: list[str], error: str, hint: str, capsys: pytest.CaptureFi
     assert not Path("run").exists()
 
 
+def test_repetitions_of_thousands_of_digits_are_names(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for file in files:
+        rows = "".join(f"{config},{number},5\n" for config in "xy" for number in ("9" * 5000, "1", "2"))
+        file.write_text(f"config,run,tps\n{rows}")
+    words = (*map(str, files), "--columns", "treatment=config,value=tps,block=run")
+    assert main(["lint", *words]) in (0, 1)
+    assert capsys.readouterr().err == ""
+
+
 def test_lint_of_our_own_run_takes_only_what_counts(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     from pgassay.testing.planted import make_run
 

@@ -139,7 +139,8 @@ def test_a_package_adds_a_disk_by_its_name(install: Install, monkeypatch: pytest
         "compressing=plugin:thick",
         1 << 30,
     )
-    for wrong in ("plugin:", "plugin:thin", "plugin"):
+    install("pg-odd", "[pgassay.drives]\na/b = sample_thick:THICK\n")
+    for wrong in ("plugin:", "plugin:thin", "plugin", "plugin:a/b"):
         with pytest.raises(UsageError, match="drive") as caught:
             DRIVE.parse("drive.data", wrong)
     with pytest.raises(UsageError, match=r'"drive\.data\.codec" does not apply'):

@@ -129,7 +129,6 @@ def test_programs_of_another_accounts_run_are_named(folder: Path, capsys: Said) 
 
 
 @as_root
-@as_root
 def test_the_package_that_makes_a_drive_is_named(folder: Path, capsys: Said, install: Install) -> None:
     code = "from pgassay.drive.block.image import *\n"
     code += "class Disk(ImageVolume): pass\nODD = PluginDrive(Disk, 'an odd disk')"
@@ -139,6 +138,7 @@ def test_the_package_that_makes_a_drive_is_named(folder: Path, capsys: Said, ins
     assert "  drive.data: the plug-in odd_disks\n" in refused(capsys, "run", "study.toml", "--out", "again")
 
 
+@as_root
 def test_links_do_not_make_it_ours(folder: Path) -> None:
     study, link = given_away(folder / "study.toml"), folder / "link.toml"
     link.symlink_to(study)

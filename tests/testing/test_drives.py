@@ -6,6 +6,12 @@ from pgassay.drive.block.image import ImageVolume, PluginDrive
 from pgassay.testing.contracts import DriveContract
 
 
+def test_only_a_disk_in_a_file_makes_a_drive() -> None:
+    for wrong in (int, "thick", ImageVolume.blank):
+        with pytest.raises(TypeError, match="derives from ImageVolume"):
+            PluginDrive(wrong, "odd")  # type: ignore[arg-type]
+
+
 class TestImages(DriveContract):
     @pytest.fixture
     def drive(self) -> PluginDrive:

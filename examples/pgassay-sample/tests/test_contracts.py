@@ -62,6 +62,7 @@ class TestThick(DriveContract):
         volume.blank()
         volume.keep("key")
         volume.restore("key")
+        assert volume.how_restored == "copy", "no block is shared"
         assert volume.file.stat().st_blocks * 512 >= volume.capacity_bytes
 
 

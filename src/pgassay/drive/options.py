@@ -31,6 +31,7 @@ from pgassay.drive.block.emulated import rounding
 from pgassay.drive.block.filesystems import KINDS, Filesystem, confirmed
 from pgassay.drive.block.image import DISK, SUFFIX, plugin_drives
 from pgassay.drive.root import NAME
+from pgassay.drive.sessions import NAME_PATTERN
 from pgassay.errors import UsageError
 from pgassay.interfaces.factor import Catalogue, Readable, Stage, Turns
 from pgassay.interfaces.kinds import SWITCH, Change, Kind, choice, whole
@@ -339,6 +340,8 @@ def _undeclared(text: str) -> DriveLevel:
         return DriveLevel(DriveKind.DESCRIPTION, Path(file), digest=digest)
     if kind == DriveKind.PLUGIN:
         added = plugin_drives()
+        if not NAME_PATTERN.fullmatch(path):
+            raise UsageError(f'"{path}" cannot name a drive', 'a package uses letters, digits, ".", "_" and "-" only')
         if path not in added:
             known = ", ".join(f"{kind}:{name} ({each.summary})" for name, each in added.items())
             raise UsageError(f'no installed package adds a drive "{path}"', f"these are installed: {known or 'none'}")
@@ -723,7 +726,7 @@ def _check(owner: str, drive: OneDrive) -> None:
         if drive.kind is DriveKind.DIRECTORY and name != "filesystem":
             raise UsageError(
                 f'"drive.{f"{owner}.{name}"}" does not apply to a directory',
-                "it applies to image, ssd, csd, a device or a description; give linked levels as treatments",
+                "it applies to all other drives; give linked levels as treatments",
             )
         only_emulated = name in _OF_EMULATED or (name == "capacity" and drive.kind is DriveKind.DEVICE)
         if only_emulated and not drive.kind.emulated:

@@ -462,4 +462,4 @@ def of_run(path: Path, primary: str) -> Judged:
 
 
 def _number(text: str) -> tuple[int, str]:
-    return (int(text), "") if text.isdecimal() else (0, text)
+    return (0, text) if (number := parse_whole(text)) is None else (number, "")

@@ -1,10 +1,10 @@
 """The kinds of drive that a study can name, and what a kind alone says about a drive.
 
 A level of `drive.data` or `drive.wal` comes in two forms, both of which are read here: as typed (`csd`,
-`directory:/srv/pg`, `device:/dev/nvme1n1`, `mine.toml`) and in canonical form (`description:/etc/mine.toml#DIGEST`).
-Real drives and described ones may be declared to be what published studies speak of:
-`compressing=device:/dev/nvme1n1`. A description's role is not found from its file: a record has the
-level as typed, and is read where the file may be another or gone.
+`directory:/srv/pg`, `device:/dev/nvme1n1`, `plugin:thick`, `mine.toml`) and in canonical form
+(`description:/etc/mine.toml#DIGEST`). Real drives, described ones and those of packages may be declared to be what
+published studies speak of: `compressing=device:/dev/nvme1n1`. A description's role is not found from its file: a record
+has the level as typed, and is read where the file may be another or gone.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ class DriveKind(StrEnum):
     DESCRIPTION = "description"
     """An emulated drive as a file describes it."""
     PLUGIN = "plugin"
-    """A disk in a file of the host, made and attached as an installed package says."""
+    """A disk in a file of the host, made as an installed package says."""
     BESIDE = "beside"
     """Of the WAL alone: no drive of its own, it lies with the data. For studies that vary `drive.wal`."""
 

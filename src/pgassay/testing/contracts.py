@@ -23,8 +23,9 @@ from typing import Any, get_args
 
 import pytest
 
+from pgassay.drive.block.filesystems import Filesystem
 from pgassay.drive.block.image import ImageVolume, PluginDrive
-from pgassay.drive.block.kernel import LinuxKernel
+from pgassay.drive.block.kernel import LinuxKernel, backing_file
 from pgassay.drive.root import open_root
 from pgassay.errors import UsageError
 from pgassay.host.runner import LocalRunner, SystemClock
@@ -498,7 +499,7 @@ class ProbeContract:
 
 
 class DriveContract:
-    """What the disks of every kind of drive that lies in a file keep; give a fixture `drive`. Nothing is mounted."""
+    """What every disk in a file keeps, its drive being a fixture `drive`. Nothing is mounted."""
 
     @pytest.fixture
     def drive(self) -> PluginDrive:
@@ -542,6 +543,18 @@ class DriveContract:
         assert not volume.has("key")
         with pytest.raises(DriveError, match="snapshot"):
             volume.restore("key")
+
+    @pytest.mark.system
+    def test_it_is_a_loop_device_over_its_file(self, volume: ImageVolume) -> None:
+        try:
+            LinuxKernel(LocalRunner(Account(None, os.getuid(), os.getgid()))).require(Filesystem())
+        except DriveError as error:
+            pytest.skip(error.message)
+        volume.blank()
+        try:
+            assert backing_file(volume.attach()) == volume.file, "whoever repairs looks for these"
+        finally:
+            volume.close()
 
     def test_closing_leaves_nothing_where_it_worked(self, volume: ImageVolume) -> None:
         volume.blank()

@@ -136,6 +136,8 @@ def test_the_words_come_as_they_are_and_the_server_gets_no_mark_of_ours(
     monkeypatch.setenv(VARIABLE, "1-2")
     monkeypatch.setenv("PGHOST", "elsewhere")
     monkeypatch.setenv("KUBECONFIG", "/etc/kube/config")
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):  # for which Python would set one
+        monkeypatch.delenv(name, raising=False)
     text = script(tmp_path, f'echo "$1|$2" > "{tmp_path}/words"; env > "{tmp_path}/environment"')
     noted: list[int] = []
     RestartCommand.of(f"{text} '$HOME; id' \"two words\"").run(lambda pid, started: noted.append(pid))
@@ -144,6 +146,7 @@ def test_the_words_come_as_they_are_and_the_server_gets_no_mark_of_ours(
     assert "KUBECONFIG=/etc/kube/config" in environment
     assert VARIABLE not in environment, "or the server would end as a process of a killed run"
     assert "PGHOST" not in environment
+    assert "LC_CTYPE" not in environment
     assert len(noted) == 1
 
 
@@ -165,6 +168,15 @@ def test_a_command_begins_once_it_is_noted_and_never_without_us(tmp_path: Path) 
     pid, started_ticks = map(int, noted.read_text().split())
     restarts.wait_for_end(pid, started_ticks, PATIENCE_S)
     assert not begun.exists(), "no list names it, so whoever repairs would not wait for its end"
+
+
+def test_what_is_no_program_is_not_given_to_a_shell(tmp_path: Path) -> None:
+    path = tmp_path / "words"
+    path.write_text(f"touch '{tmp_path}/begun'\n")
+    path.chmod(0o755)
+    with pytest.raises(BenchError, match="it could not be started: Exec format error"):
+        RestartCommand.of(str(path)).run(lambda pid, started_ticks: None)
+    assert not (tmp_path / "begun").exists()
 
 
 @pytest.mark.parametrize(

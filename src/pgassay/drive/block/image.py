@@ -56,7 +56,7 @@ class ImageVolume:
     @property
     def how_restored(self) -> str:
         """`reflink` where the host's file system can share blocks, else `copy`."""
-        return "reflink" if self._shares() else "copy"
+        return "reflink" if self.shares() else "copy"
 
     def attach(self) -> Path:
         """The loop device over the file, by path; raises `DriveError`."""
@@ -91,11 +91,11 @@ class ImageVolume:
         """Copy or reflink the kept file; raises `DriveError` for an unknown key, `SpaceError` for too little room."""
         kept = snapshots.require(self._root, self._key(key))
         self._remove()
-        needed = GROWTH_BYTES + (0 if self._shares() else kept.size_bytes)
+        needed = GROWTH_BYTES + (0 if self.shares() else kept.size_bytes)
         free = self._mount_of(self._home).free_bytes
         if free < needed:
             raise too_little_room(self._home, needed, free, "a copy of the image")
-        self._share = copy_image(kept.data / DISK, self.file, share=self._shares())
+        self._share = copy_image(kept.data / DISK, self.file, share=self.shares())
         snapshots.used(self._root, self._key(key))
 
     def has(self, key: str) -> bool:
@@ -121,8 +121,9 @@ class ImageVolume:
         self.detach()
         self._remove()
 
-    def _shares(self) -> bool:
-        """Asked of the file system at the first use: a plan's drive has no home yet."""
+    def shares(self) -> bool:
+        """May a disk share blocks with what is kept? The file system is asked at the first use: a plan's drive has no
+        home yet."""
         if self._share is None:
             self._share = copying.supported(self._home)
         return self._share
@@ -140,12 +141,16 @@ class ImageVolume:
 class PluginDrive:
     """A kind of drive that a package adds (entry points `pgassay.drives`), for levels `plugin:NAME`.
 
-    `volume` makes its disks, as root: all of them, and all that it adds to them, lie in the files that it is given, so
-    that a killed run's are found and given back.
+    `volume` makes its disks, as root. A disk is all in its `file`, and attached as a loop device over it, so that a
+    killed run's is found and given back.
     """
 
     volume: type[ImageVolume]
     summary: str
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.volume, type) and issubclass(self.volume, ImageVolume)):
+            raise TypeError(f"{self.volume!r} is no class that derives from ImageVolume")
 
 
 def plugin_drives() -> Mapping[str, PluginDrive]:

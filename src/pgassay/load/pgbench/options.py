@@ -355,7 +355,7 @@ def check_whole(scripts: Sequence[Script]) -> None:
     """Refuse scripts that would become parts of each other where one script plays all of them, and those that pgbench
     would refuse by themselves; raises `UsageError`."""
     for script in scripts:
-        if not script.builtin and not re.sub("--.*", "", script.text).strip():
+        if not script.builtin and not re.sub(r"--[^\r\n]*", "", script.text).strip(" \t\r\n\f\v"):
             raise UsageError(f'script "{script.path}" has no command', "pgbench plays no such script: leave it out")
         depth, astray = 0, False
         for found in _META.finditer("" if script.builtin else script.text):

@@ -1,11 +1,12 @@
 """Restarts of a user's server by a command of the user's, and the file that holds what ALTER SYSTEM has set.
 
-No shell reads the command, which outlives us, since half a restart would leave the server down. The server that it
-starts must not have our mark either, by which processes of killed runs are found and ended. A server that does
+The command is started without a shell and outlives us, since half a restart would leave the server down. The server
+that it starts must not have our mark either, by which processes of killed runs are found and ended. A server that does
 not start with what was set takes no ALTER SYSTEM: then its postgresql.auto.conf is put back, where we may write it.
 """
 
 import contextlib
+import json
 import os
 import re
 import shlex
@@ -26,6 +27,7 @@ from pgassay.interfaces.errors import BenchError
 from pgassay.interfaces.places import Endpoint
 from pgassay.interfaces.proc import process_of
 from pgassay.outgoing import visible
+from pgassay.postgres.attached import _held
 from pgassay.postgres.settings import quoted
 
 LIMIT_S = 120.0
@@ -36,8 +38,6 @@ _PRINTED_BYTES_MAX = 1 << 20
 _SHOWN_BYTES = 2000
 _GRACE_S = 5.0
 _LOOK_S = 0.05
-_HELD = ("/bin/sh", "-c", 'read -r noted && exec "$@" </dev/null', "sh")
-"""Becomes the program of the words that follow when it is sent a line, and ends if we end before."""
 
 
 @dataclass(frozen=True)
@@ -77,25 +77,27 @@ class RestartCommand:
         is another matter.
         """
         mine = children.interpreter_environment()
+        mine = {name: value for name, value in mine.items() if not name.startswith(_OURS)}
+        held = [sys.executable, "-I", "-S", str(Path(_held.__file__).resolve())]
         with TemporaryFile() as said:
             try:
                 process = subprocess.Popen(
-                    [*_HELD, children.which(self.words[0]) or self.words[0], *self.words[1:]],
+                    [*held, children.which(self.words[0]) or self.words[0], *self.words[1:]],
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=subprocess.STDOUT,
-                    env={name: value for name, value in mine.items() if not name.startswith(_OURS)},
+                    env=mine,
                     cwd="/",
                     start_new_session=True,
                 )
             except OSError as error:
                 raise BenchError(f'"{self.text}" could not be started: {error.strerror}') from None
             assert process.stdin is not None
-            with contextlib.suppress(BrokenPipeError), process.stdin as held:  # of one that somebody has ended
+            with contextlib.suppress(BrokenPipeError), process.stdin as line:  # of one that somebody has ended
                 found = process_of(process.pid)
                 if found is not None:
                     note(found.pid, found.started_ticks)
-                held.write(b"noted\n")
+                line.write(f"{json.dumps(mine)}\n".encode())
             deadline = time.monotonic() + self.limit_s
             while process.poll() is None:
                 endless = os.fstat(said.fileno()).st_size > _PRINTED_BYTES_MAX
