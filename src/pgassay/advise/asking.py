@@ -103,7 +103,7 @@ def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[
     settings = {name: value for name, value in found.settings.items() if not belongs_to_place(name)}
     left_out, remarks = sorted(found.settings.keys() - settings.keys()), []
     if left_out:
-        remarks.append(f"left out of {path}, because they belong to that server's place: {', '.join(left_out)}")
+        remarks.append(f"left out of {path}, because they are specific to that server: {', '.join(left_out)}")
     if found.absent:
         remarks.append(f"left out of {path}, because they are not there: {', '.join(found.absent)}")
     unknown: list[str] = []

@@ -213,7 +213,7 @@ def parse(
     if getattr(tree, "intoClause", None) is not None:
         refused = "SELECT INTO makes a table"
     elif reader.strangers:
-        refused = f"it reads {', '.join(reader.strangers)}, which is no table of the capture"
+        refused = f"it reads {', '.join(reader.strangers)}, which is not a table of the capture"
     elif reader.ambiguous:
         refused = f"{'; '.join(reader.ambiguous)}: search_path does not say which"
     elif called:

@@ -313,7 +313,7 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
     result, minutes = _RESULT.search(text), _MINUTES.search(text)
     if result is None:
         if minutes is None:
-            return "is no timed test (a schema's build, check or deletion, or a query workload)"
+            return "is not a timed test (a schema's build, check or deletion, or a query workload)"
         failed = _FAILED.search(text)
         return f"has no result: {failed[0]}" if failed else "has no result: it was stopped, or still runs"
     users, failures = _USERS.search(text), _FAILED.findall(text)

@@ -6,7 +6,7 @@ Logging").
 
 import re
 
-KILLED = "was killed, by another program or by the kernel for want of memory (signal 9)"
+KILLED = "was killed, by another program or by the kernel for lack of memory (signal 9)"
 _LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")
 _VAGUE = re.compile(r'configuration file ".*" contains errors')
 _SEVERE = ("panic", "fatal", "error")

@@ -101,7 +101,7 @@ class Findings:
         known = {arm.place for arm in self.study.arms}
         for each in self.run.trials:
             if each.place not in known:
-                raise damaged(self.run.path, f'trial {each.number} is of "{each.arm}", which is no arm of the study')
+                raise damaged(self.run.path, f'trial {each.number} is of "{each.arm}", not an arm of the study')
         return tuple(each for each in self.run.trials if each.host in self.hosts) if self.hosts else self.run.trials
 
     @cached_property

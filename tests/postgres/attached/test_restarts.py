@@ -176,8 +176,8 @@ def test_a_command_begins_once_it_is_noted_and_never_without_us(tmp_path: Path) 
             r"ended with status 7: one / two / \u001b[31mthree",
         ),
         ("exit 1", 600.0, "ended with status 1: it printed nothing"),
-        ("trap '' TERM; while :; do sleep 1; done", 1.0, "had not ended after 1 s, and was ended"),
-        ("while :; do echo yes; done", 600.0, "printed without end, and was ended"),
+        ("trap '' TERM; while :; do sleep 1; done", 1.0, "had not ended after 1 s, and was terminated"),
+        ("while :; do echo yes; done", 600.0, "printed without end, and was terminated"),
     ],
 )
 def test_a_command_that_fails_hangs_or_prints_without_end_says_so(

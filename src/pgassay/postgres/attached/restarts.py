@@ -103,7 +103,7 @@ class RestartCommand:
                     if ended:
                         process.wait()
                     why = "printed without end" if endless else f"had not ended after {self.limit_s:g} s"
-                    raise BenchError(f'"{self.text}" {why}, {"and was" if ended else "and could not be"} ended')
+                    raise BenchError(f'"{self.text}" {why}, {"and was" if ended else "and could not be"} terminated')
                 time.sleep(_LOOK_S)
             if process.returncode:
                 said.seek(max(0, os.fstat(said.fileno()).st_size - _SHOWN_BYTES))
