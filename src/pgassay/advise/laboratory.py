@@ -36,7 +36,7 @@ from pgassay.advise.task import (
     names_of,
 )
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import surely_moved
+from pgassay.analysis.explanation import moved_in_words
 from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, Verdict
@@ -323,7 +323,7 @@ def usual_s(trials: Sequence[TrialRecord], *, turned: bool) -> float:
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
     """The costs that surely moved where an effect is, in words, the largest first: why it may be so, and no proof."""
     mine = [each for each in findings.costs if each.place == effect.place and each.response != effect.response]
-    return surely_moved(mine, findings.responses)
+    return moved_in_words(mine, findings.responses)
 
 
 def _observed(findings: Findings, responses: Iterable[str], called: Mapping[str, str]) -> dict[str, list[Observation]]:

@@ -71,7 +71,7 @@ class Readable(Protocol):
 
 
 @dataclass
-class Spent:
+class ReadCost:
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
@@ -83,7 +83,7 @@ class Session(AbstractContextManager["Session"]):
     def __init__(self, conninfo: str) -> None:
         import psycopg
 
-        self.spent = Spent()
+        self.spent = ReadCost()
         try:
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 conninfo,

@@ -350,7 +350,7 @@ class AttachedBench(Workbench):
                     companions=companions,
                     restart=options.restart,
                     called=called(name),
-                    besides=tuple(found.values()),
+                    others=tuple(found.values()),
                 )
                 self._given_back.callback(found[name].close)
             bindir = self.finder.find(None, options.bindir).bindir
