@@ -1,4 +1,4 @@
-"""`--manifest`: a Kubernetes Job that runs the command that it stands on, near the user's server.
+"""`--manifest`: a Kubernetes Job that runs the command that it is given to, near the user's server.
 
 A Job whose pod is lost gets another pod with the same volume, which has the record and the list of what is owed, so it
 goes on with the run. See the manual of Kubernetes, "Jobs", "Secrets", "Define Environment Variables for a Container":

@@ -14,8 +14,8 @@ on: `result` with `nopm` and `tpm`; used where there: of `job` the versions, dat
 of `system` the machine, `response_times.rows` and `transaction_count.series`. What `jobs JOBID result` prints is a list
 of lines, read as a log.
 
-The transaction counter counts from the start of the virtual users to the last one's end: what stands in ramp-up and
-after the timed minutes is no course of the run.
+The transaction counter counts from the start of the virtual users to the last one's end: what it counts in ramp-up and
+after the timed minutes is not part of the run's course.
 """
 
 import re

@@ -15,7 +15,7 @@ _SEVERE = ("panic", "fatal", "error")
 def complaint(text: str) -> tuple[str, str | None]:
     """The first fatal or error sentence with its detail in brackets, and the hint; the last line if there is none.
 
-    What is wrong in a configuration file stands in the LOG line before the fatal one. A line that begins with a blank
+    What is wrong in a configuration file is in the LOG line before the fatal one. A line that begins with a blank
     goes on from the one before it: libpq asks there whether the server is running, once it has said why it asks.
     """
     sentence, detail, hint, logged = "", "", None, ""

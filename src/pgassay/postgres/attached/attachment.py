@@ -82,7 +82,7 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
             if named := environment.get(VARIABLES["passfile"]):  # no parameter of a connection that names none
                 given["passfile"] = named
             more = {name: value for name, value in given.items() if name in VARIABLES}
-            for name in more.keys() & _FILES:  # by its whole path: whoever repairs may stand elsewhere
+            for name in more.keys() & _FILES:  # by its whole path: doctor may be run from another directory
                 more[name] = str(Path(more[name]).expanduser().absolute())
             more.setdefault("sslmode", "prefer")
             more["client_encoding"] = "UTF8"  # else psycopg has no texts from a server of SQL_ASCII, but bytes

@@ -60,7 +60,7 @@ class RestartCommand:
                 f"it is a program with its words, not a shell's: {_OPTION} \"sudo systemctl restart"
                 ' postgresql@16-main"; what needs a shell goes into a script of your own',
             )
-        program = str(Path(words[0]).absolute()) if "/" in words[0] else words[0]  # whoever repairs may stand elsewhere
+        program = str(Path(words[0]).absolute()) if "/" in words[0] else words[0]  # doctor may run elsewhere
         return cls((program, *words[1:]), limit_s)
 
     @property
