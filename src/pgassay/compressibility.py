@@ -232,7 +232,7 @@ _BLOCKS, _ZEROS, _SUMS = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Weighed:
+class PartEstimate:
     """`stored` and `standard_errors` are bytes of the whole part, one for each codec and (innermost) granularity."""
 
     part: Part
@@ -251,7 +251,7 @@ class Estimate:
 
     request: Request
     cluster: Cluster
-    parts: tuple[Weighed, ...]
+    parts: tuple[PartEstimate, ...]
     tables: tuple[RelaidTable, ...]
     tables_left_out: int
 
@@ -277,12 +277,12 @@ def estimate(request: Request) -> Estimate:
         )
     rows = np.concatenate(scanned)
     order = np.searchsorted(chunks.groups, np.arange(len(parts) + 1))
-    weighed = [_weigh(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
+    weighed = [_estimate_part(part, rows[order[i] : order[i + 1]]) for i, part in enumerate(parts)]
     tables, left_out = relay(request, parts)
     return Estimate(request, cluster, tuple(weighed), tables, left_out)
 
 
-def _weigh(part: Part, rows: NDArray[np.uint64]) -> Weighed:
+def _estimate_part(part: Part, rows: NDArray[np.uint64]) -> PartEstimate:
     """One part from its chunks' rows."""
     values = rows.astype(np.float64)
     read = values[:, _BLOCKS] * BLOCK_BYTES
@@ -290,7 +290,7 @@ def _weigh(part: Part, rows: NDArray[np.uint64]) -> Weighed:
     if not total:
         # A running server has removed it since it was listed.
         nothing = (0.0,) * (values.shape[1] - _SUMS)
-        return Weighed(part, 0, 0.0, nothing, nothing)
+        return PartEstimate(part, 0, 0.0, nothing, nothing)
     # Files whose length is no multiple of 4 KiB take whole blocks.
     whole = max(float(part.bytes), total)
     ratios = values[:, _SUMS:].sum(axis=0) / total
@@ -299,7 +299,7 @@ def _weigh(part: Part, rows: NDArray[np.uint64]) -> Weighed:
         residuals = values[:, _SUMS:] - read[:, None] * ratios
         spread = np.sqrt((residuals**2).sum(axis=0) / (len(values) - 1) / len(values))
         errors = spread / read.mean() * np.sqrt(1 - total / whole)
-    return Weighed(
+    return PartEstimate(
         part,
         int(total),
         float(values[:, _ZEROS].sum() / values[:, _BLOCKS].sum()),

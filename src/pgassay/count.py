@@ -160,7 +160,7 @@ def parse(lines: Iterable[str]) -> Executed:
 
 
 class _Names:
-    """Which function costs belong to, and which it calls: a name stands in full only where it is first used."""
+    """Which function costs belong to, and which it calls: a name is in full only where it is first used."""
 
     def __init__(self) -> None:
         self.function = self.callee = ""

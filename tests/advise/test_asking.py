@@ -38,7 +38,7 @@ def test_a_configuration_of_another_place_starts_from_what_can_be_had_here_and_n
     assert read_configuration(debian) == (
         {"shared_buffers": "128MB", "max_wal_size": "1GB"},
         (
-            f"left out of {debian}, because they belong to that server's place: data_directory, hba_file, port,"
+            f"left out of {debian}, because they are specific to that server: data_directory, hba_file, port,"
             " unix_socket_directories",
             f"left out of {debian}, because they are not there: include_dir 'conf.d'",
         ),
@@ -155,7 +155,7 @@ def test_a_folder_keeps_its_task(tmp_path: Path) -> None:
     assert read(tmp_path / "run") == kept
     with pytest.raises(PgassayError, match="exists already"):
         begin(tmp_path / "run", kept)
-    with pytest.raises(UsageError, match="not an advice"):
+    with pytest.raises(UsageError, match="not a directory of pgassay advise"):
         read(tmp_path)
     assert Configuration(kept.task.space.start.values) == read(tmp_path / "run").task.space.start
 

@@ -80,7 +80,7 @@ def test_no_run_of_an_advice_has_more_time_than_is_left_for_all(tmp_path: Path, 
         assert seconds("budget", asked.pop()["design"]["budget"]) == given_s
     assert laboratory(spent_s + 40.0).left_s("screening-01") == spent_s + 40.0, "its own time is not gone before it"
     late = laboratory(spent_s - 3.0)
-    with pytest.raises(UsageError, match="the budget ended the advice before search-01"):
+    with pytest.raises(UsageError, match="the budget was used up before search-01"):
         late.batch("search-01", space.start, [other], 1)
     with pytest.raises(AskedError):
         laboratory(spent_s + 3.0).batch("search-01", space.start, [other], 1)

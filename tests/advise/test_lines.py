@@ -151,7 +151,7 @@ def test_a_level_that_is_not_better_than_the_default_gives_way_to_it(
     assert {each.name: each.start for each in why} == BAD, "what shows it is the screening"
     (said,) = proof_sentences(asked, Advice(SCREENED, 0, levels=tuple(levels)), ["tps"])
     assert f"delay = {taken} and not " in said
-    assert proof.unearned(best, found, asked.space.start, tried, {"delay"}) == ()
+    assert proof.unproven(best, found, asked.space.start, tried, {"delay"}) == ()
 
 
 def test_a_level_about_which_the_screening_says_nothing_must_be_shown() -> None:

@@ -201,7 +201,7 @@ def test_the_others_are_screened_beside_its_better_level(higher: bool, better: s
     space = of(6)
     first = _first(screening.plan(space, LIMITS, 1))
     values = measured(first, lambda each: exp(3.0 * on(each, "s2")))
-    plan = screening.plan_beside(space, LIMITS, screening.hiding(first, values), 1, higher=higher)
+    plan = screening.plan_others(space, LIMITS, screening.hiding(first, values), 1, higher=higher)
     assert plan.names == ("s0", "s1", "s3", "s4", "s5")
     assert plan.along_with == f"s2 = {better}"
     assert {each.values["s2"] for pair in plan.pairs for each in (pair.row, pair.mirror)} == {better}

@@ -115,11 +115,11 @@ def test_what_is_little_known_is_hoped_more_of() -> None:
     process = smoothed(SPACE, near)
     assert process is not None
     far, known = at("8", "16", "b"), at("8")
-    plain = process.hopes([far, known], 0.0)
-    more = process.hopes([far, known], 1.0)
+    plain = process.upper_estimates([far, known], 0.0)
+    more = process.upper_estimates([far, known], 1.0)
     assert plain.tolist() == pytest.approx([process.gain(far), process.gain(known)])
     assert more[0] - plain[0] > more[1] - plain[1] > 0
-    assert process.hopes([SPACE.start], 2.0).tolist() == pytest.approx([0.0], abs=1e-6)
+    assert process.upper_estimates([SPACE.start], 2.0).tolist() == pytest.approx([0.0], abs=1e-6)
 
 
 def test_a_point_of_a_front_keeps_what_the_screening_has_shown() -> None:

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.analysis.power_cuts import KINDS, UNRECORDED, Met, coverage_of
+from pgassay.analysis.power_cuts import KINDS, UNRECORDED, ServerAtCut, coverage_of
 
-WITHIN = Met(0, in_checkpoint=True, recycled_wal=False, written=("heap", "index", "wal"))
-AFTER = Met(2, in_checkpoint=False, recycled_wal=True, written=("pg_xact", "control", "maps"))
+WITHIN = ServerAtCut(0, in_checkpoint=True, recycled_wal=False, written=("heap", "index", "wal"))
+AFTER = ServerAtCut(2, in_checkpoint=False, recycled_wal=True, written=("pg_xact", "control", "maps"))
 
 
 def test_two_cuts_may_have_met_all_of_it_together() -> None:
@@ -28,7 +28,7 @@ def test_checkpoints_of_several_trials_add_up_and_those_of_one_do_not() -> None:
         ([WITHIN, replace(AFTER, recycled_wal=False)], "with WAL in recycled segments"),
     ],
 )
-def test_a_moment_that_no_cut_met_is_named(cuts: list[Met], untried: str) -> None:
+def test_a_moment_that_no_cut_met_is_named(cuts: list[ServerAtCut], untried: str) -> None:
     assert coverage_of([cuts]).untried == (untried,)
 
 
@@ -39,7 +39,7 @@ def test_a_kind_of_file_that_was_not_written_to_is_named(kind: str) -> None:
 
 
 def test_all_that_is_missing_is_named() -> None:
-    nothing = Met(0, in_checkpoint=False, recycled_wal=False, written=("heap", "index", "wal", "maps"))
+    nothing = ServerAtCut(0, in_checkpoint=False, recycled_wal=False, written=("heap", "index", "wal", "maps"))
     assert coverage_of([[nothing]]).untried == (
         "across a checkpoint", "within a checkpoint", "with WAL in recycled segments",
         "with writes to pg_xact, pg_control",
@@ -47,7 +47,7 @@ def test_all_that_is_missing_is_named() -> None:
 
 
 @pytest.mark.parametrize("cuts", [[], [[]], [[None, None], [None]]])
-def test_cuts_of_which_nothing_was_recorded_tried_nothing(cuts: list[list[Met | None]]) -> None:
+def test_cuts_of_which_nothing_was_recorded_tried_nothing(cuts: list[list[ServerAtCut | None]]) -> None:
     assert coverage_of(cuts).untried == (UNRECORDED,)
 
 

@@ -88,7 +88,7 @@ def test_an_older_version_that_cannot_read_the_dump_gets_sql_that_it_understands
         ("could not write to output file: No space left on device", "--out"),
         ("server closed the connection unexpectedly", "capture again when it is back"),
         ("terminating connection due to administrator command", "capture again when it is back"),
-        ("invalid page in block 7", "its own words"),
+        ("invalid page in block 7", "the message is pg_dump's"),
     ],
 )
 def test_a_dump_that_fails_says_what_helps(said: str, hint: str) -> None:

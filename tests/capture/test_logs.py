@@ -189,7 +189,7 @@ def test_without_a_count_of_calls_plans_alone_are_no_load(tmp_path: Path) -> Non
     assert whole.capture.load is not None
     assert {each.text: each.calls for each in whole.capture.load.statements} == {f"{QUERY} $1": 1, "VACUUM": 1}
     assert whole.capture.load.planned_values == 0
-    assert "2 statements stand in entries of auto_explain alone" in whole.warnings[-1]
+    assert "2 statements are in entries of auto_explain alone" in whole.warnings[-1]
 
 
 def test_plans_without_literals_give_nothing_and_it_is_said(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_what_statements_of_applications_hold_has_a_column_or_is_a_constant(
         ("SELECT FROM WHERE", "cannot be parsed"),
         ("SELECT 1; SELECT 2", "not one statement"),
         ("CREATE TABLE t ()", "a create is not played"),
-        ("SELECT * FROM invoices", "reads invoices, which is no table"),
+        ("SELECT * FROM invoices", "reads invoices, which is not a table"),
         ("SELECT pay(id) FROM orders", "calls pay"),
         ("SELECT * INTO copied FROM orders", "makes a table"),
     ],

@@ -77,7 +77,7 @@ def test_a_question_finds_the_missing_index(
         assert main(["ask", str(captured), "--index", INDEX, *web_shop.SHORT, *where]) == 0
         said = capsys.readouterr().out
         (verdict,) = Findings(Run.open(run)).verdicts
-    assert "how like the source's load is this one?" in said
+    assert "likeness to the source's load: " in said
     assert "100.0% of the source's time" in said
     assert verdict.effect.treatment == f"schema.change={INDEX}"
     assert (verdict.verdict.kind.value, verdict.effect.estimate > 1.5) == ("better", True)

@@ -89,7 +89,7 @@ def test_the_log_played_again_finds_the_missing_index(captured: Path, capsys: py
     assert len(kept) == len(found.trials)
     assert len({each["calls"] for each in kept}) == 1, "every trial plays the same calls"
     assert all(each["failed_alike"] > 0 for each in kept), "an error of the log is none of the replay"
-    assert "how like the source's load is this one?" in said
+    assert "likeness to the source's load: " in said
     assert alike is not None
     assert alike.score is not None
     assert not alike.unlike

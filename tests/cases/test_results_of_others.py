@@ -187,7 +187,7 @@ def test_hammerdb_s_text_of_a_schema_s_build_is_named(tmp_path: Path) -> None:
     text = "HammerDB CLI v9.0\nVuser 1 created - WAIT IDLE\nVuser 1:RUNNING\nVuser 1:CREATING TPCC SCHEMA\n"
     with pytest.raises(UsageError) as raised:
         read_files([written(tmp_path, text)], Options(), compared=False)
-    assert "is no timed test (a schema's build" in (raised.value.hint or "")
+    assert "is not a timed test (a schema's build" in (raised.value.hint or "")
 
 
 def test_sysbench_s_lines_of_its_threads_are_no_settings_of_their_own(tmp_path: Path) -> None:

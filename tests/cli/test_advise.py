@@ -16,7 +16,7 @@ def refused(capsys: Captured, *words: str) -> str:
 
 
 def test_what_is_no_advice_is_not_gone_on_with(capsys: Captured, tmp_path: Path) -> None:
-    assert "is not an advice" in refused(capsys, "--resume", str(tmp_path))
+    assert "is not a directory of pgassay advise" in refused(capsys, "--resume", str(tmp_path))
 
 
 @pytest.mark.parametrize(

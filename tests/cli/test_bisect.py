@@ -106,8 +106,8 @@ def test_ctrl_c_says_how_to_go_on(blocks: FakeBlocks, capsys: pytest.CaptureFixt
         (["--git", "."], "is not a git repository"),
         (["--set", "build.source=git:pg"], "no git repository is named, or more than one"),
         (["--good", "v4"], "are the same commit"),
-        (["--schema", "../schema.sql"], "is no path inside the repository"),
-        (["--schema", "/etc/passwd"], "is no path inside the repository"),
+        (["--schema", "../schema.sql"], "is not a path inside the repository"),
+        (["--schema", "/etc/passwd"], "is not a path inside the repository"),
         (["--live"], 'unrecognized argument "--live"'),
     ],
 )

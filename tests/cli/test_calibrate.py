@@ -10,7 +10,7 @@ import pytest
 from pgassay.cli import calibrate, main
 from pgassay.errors import UsageError
 from pgassay.lab.workbench import BenchOptions
-from pgassay.record.calibrations import STUDY, TURNS, Calibration, Setting, read_beside_run, write_beside_run
+from pgassay.record.calibrations import STUDY, TURNS, Calibration, Setting, read_from_run, write_to_run
 from pgassay.record.directory import RunDirectory
 from pgassay.record.disk import RealDisk
 from pgassay.record.formats import RunHeader
@@ -55,12 +55,12 @@ def begun(path: Path) -> Path:
     """A calibration whose servers ran one after the other, and have not taken turns yet."""
     with RunDirectory.create(path, RunHeader(STUDY, "2026-01-02T03:04:05Z", 1, (), (), "0.1.0"), "", {}) as run:
         run.finish("done")
-    write_beside_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, {}, pending=(TURNS,)))
+    write_to_run(RealDisk(), path, Calibration("2026-01-02", SETTING, 2, 2, 2, 9.0, 8.0, {}, pending=(TURNS,)))
     return path
 
 
 def kept(path: Path) -> Calibration:
-    found = read_beside_run(RealDisk(), path)
+    found = read_from_run(RealDisk(), path)
     assert found is not None
     return found
 
@@ -113,7 +113,7 @@ def test_turns_that_an_interruption_left_stay_pending(tmp_path: Path, monkeypatc
     assert kept(path).pending == (TURNS,)
     calibrate.take_turns(path, OPTIONS, quiet=True)
     assert (len(played), kept(path).pending) == (2, ())
-    write_beside_run(RealDisk(), path, replace(kept(path), pending=("turns-realtime",)))
+    write_to_run(RealDisk(), path, replace(kept(path), pending=("turns-realtime",)))
     calibrate.take_turns(path, OPTIONS, quiet=True)
     assert len(played) == 2, "an earlier version's second way is not played"
 

@@ -48,7 +48,7 @@ def test_every_command_that_is_silent_on_a_terminal_says_that_it_is_at_work(monk
     with on_terminal() as terminal:
 
         def slow() -> int:
-            terminal.wait_for("pgassay: check is still at work, ")
+            terminal.wait_for("pgassay: check is still running, ")
             print("the result")
             return 0
 
@@ -86,7 +86,7 @@ def test_a_word_comes_after_a_silence_and_then_after_twice_the_time(monkeypatch:
     silence = Silence("report", 5.0, lambda: clock[0])
     said = {seconds: word for seconds in range(50) if (word := now(silence, clock, seconds))}
     assert list(said) == [5, 10, 20, 40]
-    assert said[10] == "pgassay: report is still at work, 10 s without output\n"
+    assert said[10] == "pgassay: report is still running, 10 s without output\n"
 
 
 def test_whatever_is_printed_ends_the_silence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,4 +120,4 @@ def test_the_newest_program_that_we_run_says_what_is_being_done(monkeypatch: pyt
     monkeypatch.setattr(printing, "processes", lambda: {each.pid: each for each in running})
     clock = [0.0]
     silence = Silence("ask", 5.0, lambda: clock[0])
-    assert now(silence, clock, 5.0) == "pgassay: ask is still at work, 5 s without output: pg_restore is running\n"
+    assert now(silence, clock, 5.0) == "pgassay: ask is still running, 5 s without output: pg_restore is running\n"

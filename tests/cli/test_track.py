@@ -83,7 +83,7 @@ def test_what_is_accepted_passes_the_check(blocks: FakeBlocks, capsys: pytest.Ca
     assert main([*ASKED, "--check", "-q"]) == 0
     capsys.readouterr()
     assert main([*ASKED, "--accept", "v0", "-q"]) == 2
-    assert "is no measured commit of this history" in capsys.readouterr().err
+    assert "is not a measured commit of this history" in capsys.readouterr().err
 
 
 def test_a_history_begins_with_the_newest_and_follows_each_commit(

@@ -64,7 +64,7 @@ def test_requests_alone_are_a_run(tmp_path: Path) -> None:
         ("a.raw.csv", benchbase_raw([(1.0, 5)]), "fewer than two"),
         ("a.raw.csv", benchbase_raw([(1.0, 5), (2.0, -5)]), "below zero"),
         ("a.raw.csv", benchbase_raw([(1.0, 5)]) + "1,NewOrder,soon,5,0,1\n", "cannot be read"),
-        ("a.raw.csv", benchbase_raw([(1.0, 5), (float("nan"), 5)]), "no number"),
+        ("a.raw.csv", benchbase_raw([(1.0, 5), (float("nan"), 5)]), "not a number"),
         ("a.summary.json", benchbase(1.0)[:-1], "cannot be read"),
     ],
 )

@@ -24,7 +24,7 @@ def test_hammerdb_s_jobs(tmp_path: Path) -> None:
     assert first.planned_s == 300.0
     assert {first.fields[name] for name in ("virtual_users", "warehouses")} == {"8", "800"}
     assert [(each.place.rpartition(" ")[2], each.reason) for each in reading.left_out] == [
-        ("build", "is no timed test (a schema's build, check or deletion, or a query workload)"),
+        ("build", "is not a timed test (a schema's build, check or deletion, or a query workload)"),
         ("failed", "has no result: Vuser 3:FINISHED FAILED"),
     ]
 

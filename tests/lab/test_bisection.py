@@ -139,7 +139,7 @@ def test_a_directory_holds_one_question_and_one_process(tmp_path: Path) -> None:
     disk, folder = RealDisk(), tmp_path / "b"
     with BISECTIONS.opened(disk, folder, question()) as asked:
         assert asked == question()
-        with pytest.raises(UsageError, match="another pgassay works"), BISECTIONS.opened(disk, folder, question()):
+        with pytest.raises(UsageError, match="another pgassay is working"), BISECTIONS.opened(disk, folder, question()):
             pass
     with BISECTIONS.opened(disk, folder, question(document={"design": {"seed": 2}})) as asked:
         assert asked.document["design"]["seed"] == 1, "a seed drawn anew is no other question"

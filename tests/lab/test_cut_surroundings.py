@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.power_cuts import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, ServerAtCut
 from pgassay.interfaces.errors import QueryError
 from pgassay.lab.power_cuts import Look, Surroundings, met_by
 from pgassay.testing import real
@@ -121,4 +121,4 @@ def test_a_real_server_says_what_it_has_done() -> None:
         finally:
             server.stop(immediately=True)
     assert begin is not None
-    assert met == Met(1, in_checkpoint=False, recycled_wal=False, written=tuple(KINDS))
+    assert met == ServerAtCut(1, in_checkpoint=False, recycled_wal=False, written=tuple(KINDS))

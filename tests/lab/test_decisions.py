@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pgassay.analysis.power_cuts import Met
+from pgassay.analysis.power_cuts import ServerAtCut
 from pgassay.design import schedule
 from pgassay.design.risk import AFTER, UNTRIED
 from pgassay.design.schedule import Drop, FinishedTrial, RunBlock, RunTrial, Stop
@@ -192,7 +192,7 @@ def test_power_cuts_end_a_run_by_their_own_bound(tmp_path: Path) -> None:
     ],
 )
 def test_a_bound_ends_a_run_only_where_the_cuts_met_what_damage_takes(
-    tmp_path: Path, met: Sequence[Met | None], left_out: Sequence[str], ends: bool
+    tmp_path: Path, met: Sequence[ServerAtCut | None], left_out: Sequence[str], ends: bool
 ) -> None:
     cuts = [replace(SOUND, epoch=place, met=met[min(place, len(met) - 1)]) for place in range(12)]
     run = make_cuts(tmp_path / "run", lambda arm: cuts, design={"risk_below": "40%", "blocks": "5..9"})

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from pgassay.analysis.power_cuts import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, ServerAtCut
 from pgassay.drive.options import DriveOptions
 from pgassay.errors import UsageError
 from pgassay.interfaces.errors import ClusterError, DamagedError, DriveError, QueryError, StartTimeoutError
@@ -396,7 +396,7 @@ def test_cuts_of_one_epoch_count_once_and_on_a_drive_that_lies_all_are_of_one() 
 
 
 def test_an_epoch_counts_for_the_bound_by_a_cut_after_a_whole_checkpoint() -> None:
-    after = Met(1, in_checkpoint=False, recycled_wal=False, written=())
+    after = ServerAtCut(1, in_checkpoint=False, recycled_wal=False, written=())
     before = replace(after, checkpoints=0)
     met = ((3, after), (3, None), (3, after), (8, None), (9, before), (11, after))
     cuts = [replace(RECORD, epoch=epoch, met=each) for epoch, each in met]

@@ -212,9 +212,9 @@ def test_wal_that_only_the_fastest_load_writes_is_remarked_and_not_refused(simul
     study = study_of(load={"checkpoint": "none"})
     needed = check(resolve(study, simulation.environment())).rooms[0].needed_bytes
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed)  # type: ignore[method-assign]
-    assert check(resolve(study, simulation.environment())).scant == ()
+    assert check(resolve(study, simulation.environment())).tight == ()
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=needed - 1)  # type: ignore[method-assign]
-    (room,) = check(resolve(study, simulation.environment())).scant
+    (room,) = check(resolve(study, simulation.environment())).tight
     least = needed - WAL_WRITTEN_BYTES_PER_S_MAX * 9 + WAL_BYTES
     assert (room.needed_bytes, room.least_bytes) == (needed, least)
     simulation.machine.drive.mount = lambda: replace(mount, free_bytes=least - 1)  # type: ignore[method-assign]

@@ -172,7 +172,7 @@ def test_a_day_with_a_point_is_done(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "said"),
     [
-        (lambda data: data[:20], "is no point of a history"),
+        (lambda data: data[:20], "is not a point of a history"),
         (lambda data: data.replace(b'"blocks":3', b'"blocks":4'), "its checksum is another"),
         (lambda data: data.replace(b'"format":1', b'"format":9'), "its format is 9, 1 is known"),
     ],
@@ -193,7 +193,7 @@ def test_a_directory_holds_one_history(tmp_path: Path) -> None:
     TRACKS.require_same(DISK, folder, asked)
     with TRACKS.opened(DISK, folder, asked) as found:
         assert found == asked
-        with pytest.raises(UsageError, match="another pgassay works"), TRACKS.opened(DISK, folder, asked):
+        with pytest.raises(UsageError, match="another pgassay is working"), TRACKS.opened(DISK, folder, asked):
             pass
     other = Tracked(study="s", document={}, repository="/r", branch="master", reference=COMMITS[3])
     with pytest.raises(UsageError, match="holds a history of s on master against 0"):

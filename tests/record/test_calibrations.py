@@ -16,11 +16,11 @@ from pgassay.record.calibrations import (
     TurnsRecord,
     nearest,
     read,
-    read_beside_run,
+    read_from_run,
     remember,
     user_file,
     worst_clock,
-    write_beside_run,
+    write_to_run,
 )
 from pgassay.record.errors import RecordError
 from tests.fakes.disk import FakeDisk
@@ -48,7 +48,7 @@ def test_what_is_remembered_is_read_again_and_replaced_by_a_later_one() -> None:
     known = read(disk, path)
     assert [each.measured_utc[:7] for each in known.calibrations] == ["2026-01", "2026-02"]
     assert nearest(known.calibrations, HERE) == _calibration(when="2026-02-02T00:00:00Z")
-    write_beside_run(disk, HOME, _calibration())
+    write_to_run(disk, HOME, _calibration())
     assert disk.exists(HOME / FILE)
 
 
@@ -106,15 +106,15 @@ def test_what_turns_came_to_is_kept_and_an_older_file_has_none() -> None:
     disk = FakeDisk()
     disk.make_root(HOME)
     new = replace(_calibration(), turns={TURNS: IN_TURNS}, refused={"turns-realtime": "not permitted"}, pending=())
-    write_beside_run(disk, HOME, new)
-    assert read_beside_run(disk, HOME) == new
+    write_to_run(disk, HOME, new)
+    assert read_from_run(disk, HOME) == new
     remember(disk, user_file({}, HOME), new)
     assert read(disk, user_file({}, HOME)).calibrations == (new,)
     written = json.loads(disk.read(HOME / FILE))
     older = {name: value for name, value in written.items() if name not in ("turns", "refused", "pending")}
     disk.make_root(HOME / "older")
     disk.tool_writes(HOME / "older" / FILE, json.dumps(older).encode())
-    found = read_beside_run(disk, HOME / "older")
+    found = read_from_run(disk, HOME / "older")
     assert found is not None
     assert (dict(found.turns), dict(found.refused), found.pending) == ({}, {}, ())
 
@@ -123,9 +123,9 @@ def test_what_turns_came_to_is_kept_and_an_older_file_has_none() -> None:
 def test_a_damaged_file_beside_a_run_counts_as_missing(damage: bytes) -> None:
     disk = FakeDisk()
     disk.make_root(HOME)
-    assert read_beside_run(disk, HOME) is None
+    assert read_from_run(disk, HOME) is None
     disk.tool_writes(HOME / FILE, damage)
-    assert read_beside_run(disk, HOME) is None
+    assert read_from_run(disk, HOME) is None
 
 
 def test_more_rounds_average_slices_out_and_leave_what_belongs_to_a_start() -> None:

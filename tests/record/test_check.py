@@ -98,7 +98,7 @@ def test_a_trial_forged_with_its_sums_is_found_by_the_journal() -> None:
     sums = disk.read(directory / "SHA256SUMS").replace(old_sum, hashlib.sha256(new).hexdigest().encode())
     overwrite(disk, "trials/000002/trial.json", new)
     overwrite(disk, "trials/000002/SHA256SUMS", sums)
-    assert (ERROR, "trial 2", "has another hash than the journal says") in found(disk)
+    assert (ERROR, "trial 2", "does not have the hash that the journal gives") in found(disk)
 
 
 def test_added_and_missing_files_are_found() -> None:

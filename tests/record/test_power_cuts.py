@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from pgassay.analysis.power_cuts import Met
+from pgassay.analysis.power_cuts import ServerAtCut
 from pgassay.record.power_cuts import CutRecord, decode, encode
 
 CUT = CutRecord(1, 2, 3, "all", 4, 5, 6, 7, 8, 0.5, 900.0, "sound", page={"block": 3}, strip=[[1, 2, 0]])
@@ -18,7 +18,7 @@ def test_what_goes_in_comes_out() -> None:
 
 
 def test_what_a_cut_met_comes_out_and_older_records_have_none_of_it() -> None:
-    met = Met(3, in_checkpoint=True, recycled_wal=False, written=("heap", "wal"))
+    met = ServerAtCut(3, in_checkpoint=True, recycled_wal=False, written=("heap", "wal"))
     line = json.loads(encode([replace(CUT, met=met)]))
     assert decode(json.dumps(line).encode()) == (replace(CUT, met=met),)
     assert decode(json.dumps({**line, "met": {**line["met"], "weather": "fine"}}).encode()) == (replace(CUT, met=met),)
@@ -28,7 +28,7 @@ def test_what_a_cut_met_comes_out_and_older_records_have_none_of_it() -> None:
 
 @pytest.mark.parametrize("checkpoints", [-1, 10**15])
 def test_a_number_of_checkpoints_that_no_window_has_is_refused(checkpoints: int) -> None:
-    met = Met(checkpoints, in_checkpoint=True, recycled_wal=False, written=())
+    met = ServerAtCut(checkpoints, in_checkpoint=True, recycled_wal=False, written=())
     with pytest.raises(ValueError, match="checkpoints"):
         decode(encode([replace(CUT, met=met)]))
 

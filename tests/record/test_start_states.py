@@ -51,5 +51,5 @@ def test_check_notes_a_state_that_is_another() -> None:
         for number, state in ((1, KEPT), (2, KEPT), (3, OTHER)):
             run.commit_trial(stage(disk, run, number), found(number, state), series(number))
     notes = [(each.severity, each.where, each.text) for each in check(RUN, disk) if "state" in each.text]
-    said = "drive started from another state than before trial 1: it was made again in between"
+    said = "drive did not start in the same state as trial 1: it was made again in between"
     assert notes == [(Severity.NOTE, "trial 3", said)]

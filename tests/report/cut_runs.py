@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from pgassay.analysis.power_cuts import KINDS, Met
+from pgassay.analysis.power_cuts import KINDS, ServerAtCut
 from pgassay.lab.power_cuts import RESPONSES, summed
 from pgassay.record.directory import RunDirectory
 from pgassay.record.formats import RunHeader
@@ -23,7 +23,7 @@ PAGE = {
     "block": 9, "bytes": 8192, "old_lsn": 1 << 32, "new_lsn": (1 << 32) + 255, "sectors": [255, 0],
     "changed": [1, 128], "torn": True,
 }  # fmt: skip
-MET = Met(2, in_checkpoint=True, recycled_wal=True, written=tuple(KINDS))
+MET = ServerAtCut(2, in_checkpoint=True, recycled_wal=True, written=tuple(KINDS))
 SOUND = CutRecord(1, 1, 1, "all", 1, 2, 4, 1, 1, 0.5, 900.0, "sound", recovery_ms=70.0, ledger=True, page=PAGE,
                   met=MET, strip=[[9, 2, 1], [20, 2, 2]])  # fmt: skip
 TORN = replace(SOUND, verdict="damaged_page", detail="invalid page in block 3 of relation base/5/16396",

@@ -9,7 +9,7 @@ import pytest
 
 from pgassay.analysis.claims import ClaimJudgement, Mark
 from pgassay.analysis.numbers import bound_per_cent
-from pgassay.analysis.power_cuts import KINDS, UNRECORDED, Met, sequence_upper
+from pgassay.analysis.power_cuts import KINDS, UNRECORDED, ServerAtCut, sequence_upper
 from pgassay.analysis.verdicts import Kind
 from pgassay.record.power_cuts import CutRecord
 from pgassay.record.reading import Run
@@ -204,7 +204,9 @@ def test_nothing_is_called_safe_that_was_not_tried(tmp_path: Path, missing: str)
 
 
 @pytest.mark.parametrize("others", [None, replace(MET, checkpoints=0)])
-def test_the_bound_of_safe_counts_only_cuts_after_a_whole_checkpoint(tmp_path: Path, others: Met | None) -> None:
+def test_the_bound_of_safe_counts_only_cuts_after_a_whole_checkpoint(
+    tmp_path: Path, others: ServerAtCut | None
+) -> None:
     """Once the other cuts, which could show little, made it a small part of that."""
     cuts = [replace(SOUND, epoch=place, met=MET if place == 1 else others) for place in range(1, 41)]
     findings = Findings(make_cuts(tmp_path / "run", lambda arm: cuts))
@@ -233,7 +235,7 @@ def test_damage_counts_among_all_cuts(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("met", [MET, None])
-def test_nothing_is_said_of_lost_commits_that_nobody_looked_for(tmp_path: Path, met: Met | None) -> None:
+def test_nothing_is_said_of_lost_commits_that_nobody_looked_for(tmp_path: Path, met: ServerAtCut | None) -> None:
     def cuts(arm: Arm) -> list[CutRecord]:
         return [replace(SOUND, met=met, ledger=arm.levels["drive.atomic_write_bytes"].typed == "16384")]
 

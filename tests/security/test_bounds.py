@@ -103,7 +103,7 @@ def test_an_unknown_primary_is_named(run: Path, capsys: pytest.CaptureFixture[st
 def test_a_trial_of_no_arm_is_named(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     study = run / "study.toml"
     study.write_text(study.read_text().replace("75", "74"))
-    assert '"table.fillfactor=75", which is no arm of the study' in said(capsys, "show", run)
+    assert '"table.fillfactor=75", not an arm of the study' in said(capsys, "show", run)
 
 
 @pytest.mark.parametrize("value", ["nan", "-inf", "9" * 30, '"\\u0000"', "[" * 50 + "]" * 50])

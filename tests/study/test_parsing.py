@@ -169,7 +169,7 @@ def test_a_claim_may_be_of_each_level_of_any_factor_of_its_study(where: str) -> 
     ],
 )
 def test_a_claim_of_each_level_of_what_is_no_factor_of_its_study_is_refused(name: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(f'claim "x" has each = "{name}", which is no factor of')) as refused:
+    with pytest.raises(UsageError, match=re.escape(f'claim "x" has each = "{name}", not a factor of')) as refused:
         _parse(claims=[{**_OF_EACH, "each": name}])
     assert refused.value.hint == hint
 

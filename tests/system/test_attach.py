@@ -114,7 +114,7 @@ def test_the_next_run_puts_back_what_a_killed_one_left(
 
 
 REFUSED = (
-    ((), "needs your word that you may"),
+    ((), "needs your permission"),
     (("--set", "server.shared_buffers=1GB"), "shared_buffers takes a restart, which is not ours to make"),
     (("--set", "server.fsync=off"), "fsync is not changed on a server that is not ours"),
     (("--set", "drive.data=ssd"), "drive.data (its files are where they are)"),

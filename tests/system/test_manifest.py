@@ -94,12 +94,12 @@ def test_a_field_too_many_is_found(journey: Place) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--server", "host=x", "--i-own", "--init", "dump.bin"), 'dump.bin" is no text, and a ConfigMap takes text'),
+        (("--server", "host=x", "--i-own", "--init", "dump.bin"), 'dump.bin" is not text, and a ConfigMap takes text'),
         (("--server", "host=x", "--i-own", "--init", "large.sql"), "of more than 1 MiB along: large.sql"),
         (("--server", "host=x", "--i-own", "-f", "a b.sql"), 'a b.sql" along'),
         (("--server", "host=x", "--i-own", "-fa.sql"), "what no word of the command names: "),
-        ((), "--manifest is about the server of --server"),
-        (("--server", "host=x"), "--manifest is about the server of --server"),
+        ((), "--manifest needs --server"),
+        (("--server", "host=x"), "--manifest needs --server"),
         (("--server", "host=x password=y", "--i-own"), "--server holds a password"),
         (("--server", "host=x", "--i-own", "--restart-command", "true"), "--manifest and --restart-command"),
         (("--server", "host=x", "--i-own", "--dry-run"), "--manifest and --dry-run"),

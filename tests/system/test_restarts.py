@@ -87,7 +87,7 @@ def test_a_level_that_prevents_the_start_is_undone_and_the_next_is_tried(
     ("mode", "limit_s", "said"),
     [
         ("fail", PATIENCE_S, "ended with status 3: Job for postgresql.service failed."),
-        ("hang", 2.0, "had not ended after 2 s, and was ended"),
+        ("hang", 2.0, "had not ended after 2 s, and was terminated"),
         ("nothing", 2.0, "has not restarted the server at"),
         ("ignore", PATIENCE_S, "shared_buffers is 77MB after the restart, not 64MB: it comes from the command line"),
         (
@@ -234,7 +234,7 @@ def test_what_cannot_be_is_refused_before_anything_is_changed(
 
 def test_the_command_is_about_a_server_of_the_user_s_own(journey: Place, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "fillfactor", "--restart-command", "true", "--dry-run"]) == 2
-    assert "--restart-command is about the server of --server" in capsys.readouterr().err
+    assert "--restart-command needs --server" in capsys.readouterr().err
 
 
 def test_a_read_only_server_is_refused(server: Restartable, tmp_path: Path) -> None:

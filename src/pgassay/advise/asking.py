@@ -103,7 +103,7 @@ def read_configuration(path: Path, check: CheckSettings | None = None) -> tuple[
     settings = {name: value for name, value in found.settings.items() if not belongs_to_place(name)}
     left_out, remarks = sorted(found.settings.keys() - settings.keys()), []
     if left_out:
-        remarks.append(f"left out of {path}, because they belong to that server's place: {', '.join(left_out)}")
+        remarks.append(f"left out of {path}, because they are specific to that server: {', '.join(left_out)}")
     if found.absent:
         remarks.append(f"left out of {path}, because they are not there: {', '.join(found.absent)}")
     unknown: list[str] = []
@@ -156,13 +156,15 @@ def settings_of(
     named. Raises `UsageError`.
     """
     known = known_settings()
-    strangers = {
-        name: stranger(each) for name, each in (described or {}).items() if name in space and name not in known
+    unknown = {
+        name: setting_from_description(each)
+        for name, each in (described or {}).items()
+        if name in space and name not in known
     }
     for name in only:
         if name not in known and name not in space:
             raise unknown_setting(name, (*known, *space))
-    below = {**known, **strangers}
+    below = {**known, **unknown}
     usual = {name: each for name, each in known.items() if not name.startswith(OF_THE_HOST)}
     found = {name: setting_of(name, table, below.get(name), known) for name, table in space.items()} or usual
     for name in only:
@@ -381,7 +383,7 @@ def barred(
     return {name: why for name, why in found.items() if why}
 
 
-def stranger(described: Described) -> Setting:
+def setting_from_description(described: Described) -> Setting:
     """A setting that we know nothing of, by what this PostgreSQL says of it; raises `UsageError` for one that is fixed.
 
     A boolean has its two levels; of anything else the space says what to try.

@@ -69,5 +69,5 @@ def read(folder: Path) -> SavedTask:
     try:
         found: SavedTask = untrusted.json(untrusted.read_bytes(folder / TASK_FILE), SavedTask)
     except (OSError, ValueError):
-        raise UsageError(f'"{folder}" is not an advice', "name the directory that pgassay advise has made") from None
+        raise UsageError(f'"{folder}" is not a directory of pgassay advise', "name the one that it has made") from None
     return found

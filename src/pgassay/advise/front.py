@@ -20,7 +20,7 @@ from pgassay.advise.task import Laboratory, Notify, PointTrials, Task
 from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.compare import compare
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import surely_moved
+from pgassay.analysis.explanation import moved_in_words
 from pgassay.report.formatting import counted
 from pgassay.study.levels import Place
 from pgassay.study.responses import Better, Scale
@@ -187,7 +187,7 @@ def moved_costs(
     All costs of all of them are one family, at 95 %, as the lab has it of a study's costs: why it may be, and no proof.
     """
     found = _effects(seen, seen.costs, configurations, blocks, primary=False)
-    return {arm: surely_moved(effects, seen.responses) for arm, effects in found.items()}
+    return {arm: moved_in_words(effects, seen.responses) for arm, effects in found.items()}
 
 
 def _effects(

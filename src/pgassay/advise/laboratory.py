@@ -36,7 +36,7 @@ from pgassay.advise.task import (
     names_of,
 )
 from pgassay.analysis.effects import Effect
-from pgassay.analysis.explanation import surely_moved
+from pgassay.analysis.explanation import moved_in_words
 from pgassay.analysis.numbers import duration
 from pgassay.analysis.observations import Observation
 from pgassay.analysis.verdicts import Kind, Verdict
@@ -94,7 +94,7 @@ class RealLaboratory:
         """One block of all; None for what failed or did not keep what must hold, nothing for what was disturbed."""
         if self.left_s(name) <= 0.0 and not any((self.folder / each).exists() for each in (name, CONFIRMATION)):
             raise UsageError(
-                f"the budget ended the advice before {name}, because trials took longer than planned: nothing is"
+                f"the budget was used up before {name}, because trials took longer than planned: nothing is"
                 " recommended",
                 "give a larger --budget; plans here go by what these trials took",
             )
@@ -271,8 +271,8 @@ class RealLaboratory:
                 found = Findings(Run.open(path))
                 if found.run.study.get("treatments") != written.document.get("treatments"):
                     raise UsageError(
-                        f'"{path.name}" holds other configurations than this advice would try next',
-                        "another version of pgassay or Optuna made it: go on with that one, or begin a new advice",
+                        f'"{path.name}" does not hold the configurations that would be tried next',
+                        "another version of pgassay or Optuna made it: continue with that one, or name a new directory",
                     )
                 if not found.finished:
                     with self.watching(written.study) as watcher:
@@ -323,7 +323,7 @@ def usual_s(trials: Sequence[TrialRecord], *, turned: bool) -> float:
 def moved(findings: Findings, effect: Effect) -> tuple[str, ...]:
     """The costs that surely moved where an effect is, in words, the largest first: why it may be so, and no proof."""
     mine = [each for each in findings.costs if each.place == effect.place and each.response != effect.response]
-    return surely_moved(mine, findings.responses)
+    return moved_in_words(mine, findings.responses)
 
 
 def _observed(findings: Findings, responses: Iterable[str], called: Mapping[str, str]) -> dict[str, list[Observation]]:

@@ -27,7 +27,7 @@ from pgassay.advise.screening import Screened, Standing
 from pgassay.advise.screenings import screened_pairs
 from pgassay.advise.smoothing import SURE
 from pgassay.advise.space import Configuration, Space, allowed, differing, index_of, is_level, within
-from pgassay.advise.task import Compared, Laboratory, Noted, Notify, Task, Values, fitting, whatever_is_kept
+from pgassay.advise.task import Compared, Laboratory, Noted, Notify, Task, Values, fitting, ignoring_limits
 from pgassay.analysis.verdicts import Kind
 from pgassay.errors import UsageError
 from pgassay.report.formatting import counted
@@ -212,7 +212,7 @@ def _measured(
         if len(tried) < 2:
             return {}
         spent_s += len(tried) * task.trial_s(differing(tried[0], tried))
-        return whatever_is_kept(laboratory)(name, tried[0], tried[1:], seed)
+        return ignoring_limits(laboratory)(name, tried[0], tried[1:], seed)
 
     values = screened_pairs(task, plan, measure, "lines", 300)
     try:
@@ -253,7 +253,7 @@ def earned(
     return task.space.start.with_values({name: lines[name] for name in found}), tuple(found.values())
 
 
-def unearned(
+def unproven(
     best: Configuration, kept: Configuration, start: Configuration, tried: Sequence[Screened], levels: Collection[str]
 ) -> tuple[Line, ...]:
     """The lines of `best` that nothing has shown to help, with what the trials of lines in and out said of them."""

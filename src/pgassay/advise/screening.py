@@ -198,7 +198,7 @@ def better_levels(found: Sequence[Screened], *, higher: bool) -> dict[str, str]:
     return {each.name: each.far if (each.effect > 1) == higher else each.start for each in found}
 
 
-def plan_beside(
+def plan_others(
     space: Space, limits: Limits, found: Sequence[Screened], seed: int, *, higher: bool, spare: int = SPARE
 ) -> Plan:
     """The screening of all other settings, each of the `found` ones at the better of its two levels."""

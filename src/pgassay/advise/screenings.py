@@ -122,7 +122,7 @@ def _looked(
         batches = len(screening.in_batches(first.pairs, budget.PAIRS_A_BATCH))
         values = (*looked, *screened_pairs(task, rest, measure, before=batches))
         return first, looked, (), screening.joined(first, rest), values
-    plan = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher)
+    plan = screening.plan_others(space, task.limits, hiding, task.seed, higher=task.higher)
     many = f"{len(plan.names)} settings in {2 * len(plan.pairs)} configurations"
     notify(f"along with {plan.along_with} the others show: screening {many}")
     return first, looked, hiding, plan, screened_pairs(task, plan, measure, "screening-beside", 170)
@@ -178,7 +178,7 @@ def _others(task: Task, hiding: Sequence[Screened], notify: Notify) -> Plan | No
     if not names:
         return None
     space, spare = task.space.narrowed(names), screening.SPARE_APART
-    found = screening.plan_beside(space, task.limits, hiding, task.seed, higher=task.higher, spare=spare)
+    found = screening.plan_others(space, task.limits, hiding, task.seed, higher=task.higher, spare=spare)
     if not found.names:
         return None
     where = f", along with {found.along_with}" if found.along_with else ""

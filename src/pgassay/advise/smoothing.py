@@ -64,7 +64,7 @@ class Smoothed:
     factor: Floats
     """The lower Cholesky factor of the covariance of what was seen."""
 
-    def hopes(self, configurations: Sequence[Configuration], spreads: float) -> Floats:
+    def upper_estimates(self, configurations: Sequence[Configuration], spreads: float) -> Floats:
         """The expected log-ratios to the start, and so many of their standard deviations more."""
         at = np.array([_place(self.space, each) for each in configurations])
         near = _anchored(at, self.points, self.origin, self.scale, self.lengths)
@@ -158,10 +158,11 @@ class Expected:
     def gains(self, configuration: Configuration) -> Gains:
         return tuple(each.gain(configuration) for each in self.processes)
 
-    def hopes(self, configurations: Sequence[Configuration], spreads: float, weights: Gains) -> list[float]:
-        """As `Smoothed.hopes`, the sum over all objectives with these weights."""
+    def upper_estimates(self, configurations: Sequence[Configuration], spreads: float, weights: Gains) -> list[float]:
+        """As `Smoothed.upper_estimates`, the sum over all objectives with these weights."""
         parts = (
-            weight * each.hopes(configurations, spreads) for weight, each in zip(weights, self.processes, strict=True)
+            weight * each.upper_estimates(configurations, spreads)
+            for weight, each in zip(weights, self.processes, strict=True)
         )
         found: list[float] = sum(parts, np.zeros(len(configurations))).tolist()
         return found
@@ -223,7 +224,7 @@ def hopeful(
     With more `spreads` what is little known is hoped more of (N. Srinivas and others, "Gaussian process optimization in
     the bandit setting", 2010).
     """
-    hopes: dict[Configuration, float] = {}
+    upper_estimates: dict[Configuration, float] = {}
     found, best = near, -np.inf
     while True:
         before = found
@@ -231,14 +232,14 @@ def hopeful(
             line = [found.with_values({dimension.name: level}) for level in dimension.levels]
             line = [*likely([each for each in line if allowed(each, limits)])]
             if line:
-                hopes |= zip(line, process.hopes(line, spreads, weights), strict=True)
-                highest = max(line, key=lambda each: hopes[each])
-                if hopes[highest] > best + 1e-9:
-                    found, best = highest, hopes[highest]
+                upper_estimates |= zip(line, process.upper_estimates(line, spreads, weights), strict=True)
+                highest = max(line, key=lambda each: upper_estimates[each])
+                if upper_estimates[highest] > best + 1e-9:
+                    found, best = highest, upper_estimates[highest]
         if found == before:
             break
-    free = [each for each in hopes if each not in taken]
-    return max(free, key=lambda each: hopes[each]) if free else None
+    free = [each for each in upper_estimates if each not in taken]
+    return max(free, key=lambda each: upper_estimates[each]) if free else None
 
 
 def trimmed(
@@ -358,8 +359,8 @@ class _OfOne:
     def probabilities(self, configurations: Sequence[Configuration]) -> list[float]:
         """Of a further trial of each to keep the limit."""
         if self.process is not None:
-            added = self.process.hopes(configurations, 0.0)
-            unsure = self.process.hopes(configurations, 1.0) - added
+            added = self.process.upper_estimates(configurations, 0.0)
+            unsure = self.process.upper_estimates(configurations, 1.0) - added
             noise = max(self.spread, self.process.noise, _LEAST_SPREAD)
             return [
                 float(ndtr((self.start + mean) / sqrt(noise**2 + own**2)))

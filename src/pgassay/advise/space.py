@@ -241,7 +241,7 @@ def _amount(setting: Setting, text: str, machine: Machine) -> float:
     quantity = split_quantity(text)
     if quantity is None or quantity[1] not in {"", *BYTES_PER_UNIT, *MS_PER_UNIT}:
         raise UsageError(
-            f'"{text}" is no amount for {setting.name}',
+            f'"{text}" is not an amount for {setting.name}',
             'give a quantity (64MB, 200ms, 4), "25% of memory" or "2 per core"',
         )
     number, unit = quantity

@@ -331,7 +331,7 @@ class Task:
         return set(names) <= set(self.turned)
 
 
-def whatever_is_kept(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials:
+def ignoring_limits(laboratory: Laboratory, slacks: Slacks | None = None) -> Trials:
     """The batches of a laboratory, in which a trial that breaks a limit has its value all the same.
 
     How far each is from the limits goes to `slacks`.

@@ -42,9 +42,9 @@ from pgassay.advise.task import (
     Trials,
     Values,
     gathered,
+    ignoring_limits,
     lowered,
     relative,
-    whatever_is_kept,
 )
 from pgassay.report.formatting import counted
 
@@ -150,7 +150,7 @@ def walk(task: Task, laboratory: Laboratory, notify: Notify = lambda text: None)
 def _found(task: Task, laboratory: Laboratory, notify: Notify, noted: list[Noted]) -> Advice:
     """The same; what does not fit the limits is `noted`."""
     slacks, asked, in_search = Slacks(), list[PlannedBatch](), list[PlannedBatch]()
-    trials = whatever_is_kept(laboratory, slacks)
+    trials = ignoring_limits(laboratory, slacks)
     first = screenings.screened(task, noting(task, trials, asked), notify, noted)
     task = paced(task, first.task, asked, laboratory.spent_s)
     noted.extend(lowered(task.space, first.plan.levels, task.limits))
@@ -218,7 +218,7 @@ def _line_by_line(found: _Search, nothing: Advice, laboratory: Laboratory, notif
     known = {each.name for each in levels} | {each.name for each in proven.lines}
     return replace(
         nothing,
-        lines=(*proven.lines, *proof.unearned(best, earned, start, tried, known)),
+        lines=(*proven.lines, *proof.unproven(best, earned, start, tried, known)),
         best=best,
         searched=gain,
         chosen=proven.chosen,

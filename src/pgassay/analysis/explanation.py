@@ -44,7 +44,7 @@ def explain(
     by_name = {response.name: response for response in responses}
     others = (cost for cost in costs if cost.response != effect.response)
     mine = [cost for cost in others if cost.place == effect.place and cost.response in by_name]
-    moved = sorted((cost for cost in mine if moved_surely(cost, by_name[cost.response])), key=size, reverse=True)
+    moved = sorted((cost for cost in mine if has_moved(cost, by_name[cost.response])), key=size, reverse=True)
     response = by_name[effect.response]
     head = f"{', '.join(filter(None, effect.place))}: {response.title} {_change(effect, response)}"
     if not mine and not effect.refused:
@@ -75,7 +75,7 @@ def _differs(effect: Effect) -> bool:
     return effect.blocks >= FIRST_LOOK and effect.bounded and (effect.low > effect.none or effect.high < effect.none)
 
 
-def moved_surely(cost: Effect, response: Response) -> bool:
+def has_moved(cost: Effect, response: Response) -> bool:
     """Does its interval leave out no effect, is it more than `LEAST`, and of an amount that anybody pays for?"""
     if not _differs(cost) or negligible(cost, response):
         return False
@@ -85,9 +85,9 @@ def moved_surely(cost: Effect, response: Response) -> bool:
     return abs(cost.estimate) >= LEAST * whole if isfinite(whole) else True
 
 
-def surely_moved(costs: Iterable[Effect], responses: Mapping[str, Response]) -> tuple[str, ...]:
+def moved_in_words(costs: Iterable[Effect], responses: Mapping[str, Response]) -> tuple[str, ...]:
     """Those that surely moved, in words, the largest first, at most `SHOWN`."""
-    sure = [each for each in costs if moved_surely(each, responses[each.response])]
+    sure = [each for each in costs if has_moved(each, responses[each.response])]
     return tuple(
         f"{responses[each.response].title} {amount(each, responses[each.response])}"
         for each in sorted(sure, key=size, reverse=True)[:SHOWN]

@@ -299,7 +299,7 @@ _OBJECTIONS = (
     ),
     _Objection(
         "one-machine", lambda run: "no machine of its own for the client" if run.setup.same_machine else "",
-        "client and server share one machine: the client's CPU time is missing to the server",
+        "client and server share one machine: the client takes CPU time from the server",
         "run the client on another machine, or give each its own CPUs, and say so",
         serious=lambda _: False,
     ),

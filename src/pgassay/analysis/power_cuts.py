@@ -42,7 +42,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Met:
+class ServerAtCut:
     """What the server under load had done when its power was cut.
 
     `checkpoints`: whole ones since the load began, by their completion records. `in_checkpoint`: one had begun, and its
@@ -78,7 +78,7 @@ UNRECORDED = "across a checkpoint: not recorded"
 """Of records that were made before cuts noted what they met."""
 
 
-def coverage_of(trials: Iterable[Sequence[Met | None]]) -> Coverage:
+def coverage_of(trials: Iterable[Sequence[ServerAtCut | None]]) -> Coverage:
     """What the cuts of each trial met together; None is a cut of which it was not recorded."""
     windows = [known for cuts in trials if (known := [cut for cut in cuts if cut is not None])]
     met = [cut for window in windows for cut in window]

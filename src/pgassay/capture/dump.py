@@ -249,5 +249,5 @@ def playable(
 def dump_failed(detail: str) -> CaptureError:
     return CaptureError(
         f"pg_dump failed: {detail}",
-        hint_for(detail, _DUMPING, "these are its own words; nothing is left of the capture"),
+        hint_for(detail, _DUMPING, "the message is pg_dump's; nothing of the capture was kept"),
     )

@@ -16,7 +16,7 @@ class CaptureError(BenchError):
 
 
 def hint_for(detail: str, known: Iterable[tuple[str, str]], otherwise: str) -> str:
-    """The hint of the first words that stand in `detail`, else `otherwise`."""
+    """The hint of the first words that occur in `detail`, else `otherwise`."""
     return next((hint for words, hint in known if words in detail), otherwise)
 
 

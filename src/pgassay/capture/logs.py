@@ -302,7 +302,7 @@ def warnings_of(found: Summary, *, counted: bool = True, with_values: bool = Tru
         ),
         (
             uncounted,
-            f"{uncounted} statements stand in entries of auto_explain alone and are no part of the load, since these do"
+            f"{uncounted} statements are in entries of auto_explain alone and not part of the load, since these do"
             " not say how often a statement ran: log_min_duration_statement = 0 or pg_stat_statements does",
         ),
     )

@@ -212,8 +212,8 @@ def parse(
     refused = ""
     if getattr(tree, "intoClause", None) is not None:
         refused = "SELECT INTO makes a table"
-    elif reader.strangers:
-        refused = f"it reads {', '.join(reader.strangers)}, which is no table of the capture"
+    elif reader.unknown_tables:
+        refused = f"it reads {', '.join(reader.unknown_tables)}, which is not a table of the capture"
     elif reader.ambiguous:
         refused = f"{'; '.join(reader.ambiguous)}: search_path does not say which"
     elif called:
@@ -277,7 +277,7 @@ class _Reader:
             self._tables.setdefault(table.name, []).append(table)
         self._relations: dict[str, dict[str, Found]] = {}
         """By alias the columns, of tables and of what a query names itself."""
-        self.strangers: list[str] = []
+        self.unknown_tables: list[str] = []
         self.uses: dict[int, Use] = {}
         self.functions: list[str] = []
         self.filters: set[int] = set()
@@ -299,7 +299,7 @@ class _Reader:
             if tables:
                 self._relations[node.alias.aliasname if node.alias else node.relname] = self._columns(tables[0])
             elif node.schemaname not in ("pg_catalog", "information_schema") and not node.relname.startswith("pg_"):
-                self.strangers.append(node.relname)
+                self.unknown_tables.append(node.relname)
         self._derived(nodes)
         for node in nodes:
             kind = type(node).__name__

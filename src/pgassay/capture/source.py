@@ -71,7 +71,7 @@ class Readable(Protocol):
 
 
 @dataclass
-class Spent:
+class ReadCost:
     statements: int = 0
     in_server_ms: float = 0.0
     received_bytes: int = 0
@@ -83,7 +83,7 @@ class Session(AbstractContextManager["Session"]):
     def __init__(self, conninfo: str) -> None:
         import psycopg
 
-        self.spent = Spent()
+        self.spent = ReadCost()
         try:
             self._connection: psycopg.Connection[Row] = psycopg.connect(
                 conninfo,
@@ -124,7 +124,7 @@ class Session(AbstractContextManager["Session"]):
             if self._connection.broken:
                 raise CaptureError(
                     f"the server ended the connection: {_first_line(error)}",
-                    "nothing is left of the capture; start it again when it is back",
+                    "nothing of the capture was kept; start it again when the server is back",
                 ) from None
             if isinstance(error, (errors.QueryCanceled, errors.LockNotAvailable, errors.SerializationFailure)):
                 raise CaptureError(
@@ -133,7 +133,7 @@ class Session(AbstractContextManager["Session"]):
                 ) from None
             raise refused(what, _first_line(error)) from None
         except UnicodeDecodeError as error:
-            raise refused(what, f"it holds bytes that are no UTF-8 ({error.reason})") from None
+            raise refused(what, f"it holds bytes that are not UTF-8 ({error.reason})") from None
         result = cursor.pgresult
         self.spent.statements += 1
         self.spent.in_server_ms += (monotonic() - began) * 1e3

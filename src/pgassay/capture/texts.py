@@ -133,10 +133,10 @@ def likeness(found: Likeness) -> str:
         note = "" if each.counts else "  (at most)" if each.caps else "  (not counted)"
         like = "" if each.likeness is None else f"{each.likeness:.0%}"
         lines.append(f"  {each.name:<{width}}  {source:>12}  {here:>12}  {like:>6}{note}")
-    head = "how like the source's load is this one? it could not be compared"
+    head = "likeness to the source's load: not known, since the two could not be compared"
     if found.score is not None:
         head = (
-            f"how like the source's load is this one? {found.score:.0%}, the mean of the parts, at most what is played"
+            f"likeness to the source's load: {found.score:.0%}, the mean of the parts, at most the share that is played"
         )
     # Statements whose share of the time differs by more than a rounded per cent, the worst first.
     far = [each for each in found.statements if each.distance >= _LEAST_SHOWN]

@@ -1,4 +1,4 @@
-"""`--manifest`: a Kubernetes Job that runs the command that it stands on, near the user's server.
+"""`--manifest`: a Kubernetes Job that runs the command that it is given to, near the user's server.
 
 A Job whose pod is lost gets another pod with the same volume, which has the record and the list of what is owed, so it
 goes on with the run. See the manual of Kubernetes, "Jobs", "Secrets", "Define Environment Variables for a Container":
@@ -53,7 +53,7 @@ def manifest(
     """
     if not servers or "" not in arguments.i_own:
         raise UsageError(
-            "--manifest is about the server of --server, and needs your word that it may be changed",
+            "--manifest needs --server, and your permission to change that server",
             "add --server DSN --i-own",
         )
     for option in _HERE:
@@ -148,7 +148,7 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise UsageError(f'"{path}" is no text, and a ConfigMap takes text', "pg_dump without -F writes one") from None
+        raise UsageError(f'"{path}" is not text, and a ConfigMap takes text', "pg_dump without -F writes one") from None
 
 
 def _kept(words: Sequence[str], files: Iterable[Path]) -> list[str]:

@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--margin", metavar="SHARE", help="within it a setting does not matter (default: 5%%; quick: 10%%)")
     add("--resolution", metavar="SHARE", default="2%", help="the smallest effect of interest (default: 2%%)")
     add("--seed", type=whole(0), metavar="N", help="seed of the search and the trials (default: random)")
-    add("--resume", type=Path, metavar="RUN", help="go on with an advice that was cut short, or show it")
+    add("--resume", type=Path, metavar="RUN", help="continue a search that was interrupted, or show its result")
     add_options(parser, "--pg-bindir", "--data-dir")
     add_owned_option(parser)
     add("--out", type=Path, metavar="RUN", help="the folder to make (default: runs/advise-UTC)")

@@ -104,7 +104,7 @@ def go_on(arguments: argparse.Namespace, options: "BenchOptions") -> int:
         mark_resumed(found)
         return found.prepared, found.run
 
-    kept = calibrations.read_beside_run(RealDisk(), arguments.run)
+    kept = calibrations.read_from_run(RealDisk(), arguments.run)
     in_turns = kept is not None and kept.pending
     return _conduct(arguments.run, options, None if in_turns else reopened, as_json=arguments.json)
 
@@ -146,7 +146,7 @@ def _keep(found: "Calibration", path: Path) -> None:
     from pgassay.record import calibrations
     from pgassay.record.disk import RealDisk
 
-    calibrations.write_beside_run(RealDisk(), path, found)
+    calibrations.write_to_run(RealDisk(), path, found)
     if found.noise:
         calibrations.remember(RealDisk(), user_file(), found)
 
@@ -160,7 +160,7 @@ def take_turns(path: Path, options: "BenchOptions", *, quiet: bool) -> None:
     from pgassay.record.reading import Run
     from pgassay.report.calibration import CalibrationFindings
 
-    kept = calibrations.read_beside_run(RealDisk(), path)
+    kept = calibrations.read_from_run(RealDisk(), path)
     if kept is None or calibrations.TURNS not in kept.pending:
         return
     refused = {}

@@ -84,7 +84,7 @@ def fitness(findings: Sequence[Finding]) -> str:
     for severity, said in ((Severity.ERROR, "not fit to measure on"), (Severity.WARNING, comparisons)):
         if found := list(dict.fromkeys(each.code for each in mine if each.severity is severity)):
             return f"{said}, because of {', '.join(found)}"
-    return "fit to measure on: nothing that was looked at stands in the way"
+    return "fit to measure on: no check found a problem"
 
 
 def _repair(ledger: "Ledger", place: Path, accounts: Collection[int]) -> None:

@@ -30,7 +30,7 @@ from pgassay.record.calibrations import STUDY
 from pgassay.study.units import format_at_most, format_bytes, format_size, parse_memory, share
 
 if TYPE_CHECKING:
-    from pgassay.compressibility import Estimate, RelaidTable, Weighed
+    from pgassay.compressibility import Estimate, PartEstimate, RelaidTable
     from pgassay.drive.snapshots import StoredSnapshot
     from pgassay.flash import Outcome, Simulation
     from pgassay.flash.prediction import Prediction
@@ -547,7 +547,7 @@ def _stored(stored: Sequence[float], methods: Sequence[tuple[str, int]]) -> list
     ]
 
 
-def _part(one: "Weighed", methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
+def _part(one: "PartEstimate", methods: Sequence[tuple[str, int]]) -> dict[str, Any]:
     name = one.part.name
     stored = _stored(one.stored, methods)
     for entry, error in zip(stored, one.standard_errors, strict=True):
@@ -588,7 +588,7 @@ def _estimate(estimate: "Estimate", top: int) -> Iterator[str]:
     heads = ["size", "zeros"]
     for codec, granularity in _methods(estimate):
         heads += [f"{codec}, {'packed' if granularity == 1 else format_bytes(granularity)}", "ratio"]
-    kinds: dict[str, list[Weighed]] = defaultdict(list)
+    kinds: dict[str, list[PartEstimate]] = defaultdict(list)
     for one in estimate.parts:
         kinds[one.part.kind].append(one)
     rows = [("", *heads)]
@@ -608,7 +608,7 @@ def _estimate(estimate: "Estimate", top: int) -> Iterator[str]:
         yield from _fillfactors(estimate, top)
 
 
-def _label(one: "Weighed") -> str:
+def _label(one: "PartEstimate") -> str:
     name = one.part.name
     if name is None:
         return one.part.label
@@ -616,7 +616,7 @@ def _label(one: "Weighed") -> str:
     return f"{name.database}: {name.label} ({one.part.kind}{of})"
 
 
-def _size_row(label: str, ones: "Sequence[Weighed]") -> tuple[str, ...]:
+def _size_row(label: str, ones: "Sequence[PartEstimate]") -> tuple[str, ...]:
     size = sum(one.part.bytes for one in ones)
     zeros = sum(one.zero_share * one.part.bytes for one in ones) / size if size else 0.0
     cells = [format_size(size), f"{zeros * 100:.0f} %"]

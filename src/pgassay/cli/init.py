@@ -72,6 +72,6 @@ def run(arguments: argparse.Namespace) -> int:
 def study_text(name: str, version: str, settings: dict[str, str], left_out: dict[str, str]) -> str:
     lines = [f'"server.{key}" = {json.dumps(value)}' for key, value in settings.items()]
     if left_out:
-        lines += ["# left out, because they belong to that server's place:"]
+        lines += ["# left out, because they are specific to that server:"]
         lines += [f"#   {key} = {json.dumps(value)}" for key, value in left_out.items()]
     return _HEAD.format(version=version, name=name) + "\n".join(lines) + "\n" + _TAIL

@@ -84,7 +84,7 @@ class Silence:
         ours = [each for each in processes().values() if each.parent == os.getpid() and each.name[:6] != "python"]
         newest = max(ours, key=lambda each: (each.started_ticks, each.pid), default=None)
         doing = f": {newest.name} is running" if newest else ""
-        return f"pgassay: {self._command} is still at work, {silent_s:.0f} s without output{doing}\n"
+        return f"pgassay: {self._command} is still running, {silent_s:.0f} s without output{doing}\n"
 
 
 class _Heard:

@@ -14,7 +14,7 @@ from pgassay.errors import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or that of an advice")
+    add("runs", metavar="RUN", nargs="+", type=Path, help="a run directory, or one that pgassay advise has made")
     add("--out", type=Path, metavar="DIR", help="where to write (default: RUN/report); of several runs DIR/NAME")
     add(
         "--disk",

@@ -359,9 +359,9 @@ def bench_options(arguments: argparse.Namespace) -> "BenchOptions":
         "--restart-limit": arguments.restart_limit,
     }
     if not arguments.server and (given := [name for name, value in about.items() if value]):
-        raise UsageError(f"{given[0]} is about the server of --server", "name it, or leave the option out")
+        raise UsageError(f"{given[0]} needs --server", "name a server, or leave the option out")
     if arguments.restart_limit and arguments.restart_command is None:
-        raise UsageError("--restart-limit is about --restart-command", "name it, or leave the option out")
+        raise UsageError("--restart-limit needs --restart-command", "name a command, or leave the option out")
     servers = servers_of(arguments.server)
     if len(servers) > 1 and arguments.restart_command is not None:
         raise UsageError("--restart-command restarts one server", "compare servers without it")

@@ -74,7 +74,7 @@ def subject_of(arguments: argparse.Namespace) -> "Subject":
         path = PurePosixPath(arguments.schema)
         if path.is_absolute() or ".." in path.parts or not path.parts or arguments.schema.startswith("-"):
             raise UsageError(
-                f'"{arguments.schema}" is no path inside the repository', "give it as git shows it: db/schema.sql"
+                f'"{arguments.schema}" is not a path inside the repository', "give it as git shows it: db/schema.sql"
             )
         return Subject(SubjectKind.SCHEMA, folder, str(path))
     return Subject(SubjectKind.EXTENSION if arguments.extension else SubjectKind.POSTGRESQL, folder)
@@ -161,7 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
                 commit = branch.commit(arguments.accept)
                 if commit.sha not in {each.commit.sha for each in history.points}:
                     raise UsageError(
-                        f"{commit.name} is no measured commit of this history",
+                        f"{commit.name} is not a measured commit of this history",
                         'see "points" of the same command with --json',
                     )
                 commits.accept(disk, out, commit)

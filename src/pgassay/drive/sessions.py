@@ -237,7 +237,7 @@ def _repair(root: Root) -> list[str]:
 def killed_runs(directory: Path) -> Finding:
     """`killed_runs`: what killed runs left below `directory`: clusters, mounts, loop devices and daemons.
 
-    A drive whose daemon was killed stands in others' way: while there is one, mkfs.btrfs refuses every file.
+    A drive whose daemon was killed blocks others: while there is one, mkfs.btrfs refuses every file.
     """
     nothing = Finding(_KILLED, Severity.OK, f'killed runs have left nothing in "{directory}"')
     try:

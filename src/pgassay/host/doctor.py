@@ -204,7 +204,7 @@ def shared_memory(size_bytes: int) -> Finding:
         return Finding(
             "shared_memory",
             WARNING,
-            f"{text}: parallel queries and index builds may fail for want of shared memory",
+            f"{text}: parallel queries and index builds may fail for lack of shared memory",
             "give the container more: docker run --shm-size=1g; or mount -o remount,size=1g /dev/shm",
         )
     return Finding("shared_memory", OK, text)

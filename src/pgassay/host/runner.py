@@ -370,7 +370,7 @@ def _await_bounded(
     while True:
         ended = process.poll() is not None
         if any(os.fstat(each.fileno()).st_size > PRINTED_BYTES_MAX for each in printed):
-            raise BenchError(f'program "{name}" printed more than {PRINTED_BYTES_MAX >> 20} MB, and was ended')
+            raise BenchError(f'program "{name}" printed more than {PRINTED_BYTES_MAX >> 20} MB, and was terminated')
         if ended:
             return
         left_s = deadline - time.monotonic()

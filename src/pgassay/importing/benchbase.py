@@ -160,7 +160,7 @@ def read_raw(place: str, file: ForeignFile) -> Reading | str:
     except (pl.exceptions.PolarsError, ValueError) as failure:
         return f"is a list of BenchBase's requests that cannot be read: {str(failure).splitlines()[0]}"
     if len(started) < 2 or not (np.isfinite(started).all() and np.isfinite(latencies).all()):
-        return "is a list of BenchBase's requests with fewer than two, or with one that is no number"
+        return "is a list of BenchBase's requests with fewer than two, or with one that is not a number"
     if (latencies < 0.0).any():
         return "has latencies below zero: BenchBase counts them in 32 bits"
     begin, end = float(started.min()), float((started + latencies / 1e6).max())

@@ -14,8 +14,8 @@ on: `result` with `nopm` and `tpm`; used where there: of `job` the versions, dat
 of `system` the machine, `response_times.rows` and `transaction_count.series`. What `jobs JOBID result` prints is a list
 of lines, read as a log.
 
-The transaction counter counts from the start of the virtual users to the last one's end: what stands in ramp-up and
-after the timed minutes is no course of the run.
+The transaction counter counts from the start of the virtual users to the last one's end: what it counts in ramp-up and
+after the timed minutes is not part of the run's course.
 """
 
 import re
@@ -313,7 +313,7 @@ def _run(place: str, job: tuple[object, ...], text: str, latencies: dict[str, fl
     result, minutes = _RESULT.search(text), _MINUTES.search(text)
     if result is None:
         if minutes is None:
-            return "is no timed test (a schema's build, check or deletion, or a query workload)"
+            return "is not a timed test (a schema's build, check or deletion, or a query workload)"
         failed = _FAILED.search(text)
         return f"has no result: {failed[0]}" if failed else "has no result: it was stopped, or still runs"
     users, failures = _USERS.search(text), _FAILED.findall(text)

@@ -218,7 +218,7 @@ class UserServer:
             found["not_seen"] = f"not available, since {why}: {', '.join(hidden)}"
         if not facts.superuser:
             lacks = "bytes of row versions (pg_statistic) and pg_prewarm are not available"
-            found["no_superuser"] = f"role {facts.role} is no superuser: {lacks}"
+            found["no_superuser"] = f"role {facts.role} is not a superuser: {lacks}"
         if not facts.reads_statistics:
             lacks = "what other sessions do, and the size of pg_wal, are not available"
             found["no_monitor"] = f"role {facts.role} lacks pg_monitor: {lacks}"
@@ -254,7 +254,7 @@ class UserServer:
             )
         also = "CHECKPOINT before each window; " if self.checkpoints else ""
         ledger = self.attached.ledger.path
-        owed = f"what is owed is listed in {ledger}, for pgassay doctor --repair after a crash"
+        owed = f"the changes to undo are listed in {ledger}, for pgassay doctor --repair after a crash"
         return (*lines, f"{also}nothing else; {owed}")
 
     def describe(self) -> dict[str, str | bool]:
@@ -333,7 +333,7 @@ class AttachedBench(Workbench):
         options = self.options
         if not (options.owns_server or options.dry_run):
             raise UsageError(
-                "--server changes settings of that server and makes databases there, and needs your word that you may",
+                "--server changes settings of that server and creates databases there, which needs your permission",
                 "say so with --i-own; --dry-run shows without it what would be changed and put back",
             )
         companions = Companions.of(options.companions)
@@ -351,7 +351,7 @@ class AttachedBench(Workbench):
                     companions=companions,
                     restart=options.restart,
                     called=called(name),
-                    besides=tuple(found.values()),
+                    others=tuple(found.values()),
                 )
                 self._given_back.callback(found[name].close)
             bindir = self.finder.find(None, options.bindir).bindir

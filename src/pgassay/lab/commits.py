@@ -101,7 +101,7 @@ class QuestionFile(Generic[Q]):
         try:
             lock = disk.lock(folder / "lock", self.kind)
         except HeldError:
-            raise UsageError(f'another pgassay works on "{folder}"', "wait until it has ended") from None
+            raise UsageError(f'another pgassay is working on "{folder}"', "wait until it has ended") from None
         try:
             yield before
         finally:
@@ -893,7 +893,7 @@ def _decoded(data: bytes, path: Path) -> Point:
     except msgspec.MsgspecError as error:
         detail = str(error).partition("\n")[0]
     raise UsageError(
-        f'"{path}" is no point of a history: {detail}',
+        f'"{path}" is not a point of a history: {detail}',
         "remove the file: its run is kept next to it and will be read again",
     )
 

@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from pgassay.analysis.power_cuts import Met, compare_ledger, coverage_of
+from pgassay.analysis.power_cuts import ServerAtCut, compare_ledger, coverage_of
 from pgassay.design import risk
 from pgassay.errors import UsageError
 from pgassay.files import Directory
@@ -139,23 +139,23 @@ class Surroundings:
             redos = sorted({each.redo for each in self._looks if each.redo <= look.redo})
         return redos[-2] if len(redos) > 1 else None
 
-    def met(self, around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[Met | None]:
+    def met(self, around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[ServerAtCut | None]:
         """What each cut met, by the looks before and after it; call it once the last look was made."""
         with self._lock:
             return met_by(self._looks, around)
 
 
-def met_by(looks: Sequence[Look], around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[Met | None]:
+def met_by(looks: Sequence[Look], around: Sequence[tuple[Look | None, Look | None]]) -> Sequence[ServerAtCut | None]:
     """What each cut met. `looks` are all that were made, in their order; the load began after the first one."""
     if not looks:
         return [None for _ in around]
     first = looks[0]
     whole = {(look.redo, look.record) for look in looks if look.record > first.record}
-    found: dict[int, Met] = {}
+    found: dict[int, ServerAtCut] = {}
     known = [(before, after, place) for place, (before, after) in enumerate(around) if before and after]
     known.sort(key=lambda each: looks.index(each[0]))
     for earlier, (before, after, place) in pairwise([(first, first, -1), *known]):
-        found[place] = Met(
+        found[place] = ServerAtCut(
             checkpoints=sum(record <= before.record for _, record in whole),
             in_checkpoint=any(redo <= before.at and after.at <= record for redo, record in whole),
             recycled_wal=before.recycled_wal,

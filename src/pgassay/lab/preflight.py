@@ -60,7 +60,7 @@ class Checked:
         return self.rooms[0].mount
 
     @property
-    def scant(self) -> tuple[Room, ...]:
+    def tight(self) -> tuple[Room, ...]:
         """Those that are too small only if a load writes WAL as fast as any can."""
         return tuple(room for room in self.rooms if room.least_bytes <= room.mount.free_bytes < room.needed_bytes)
 

@@ -144,15 +144,15 @@ def _checked(resolved: ResolvedStudy, bench: Workbench, *, begins: bool) -> Prep
     checked = check(resolved)
     said = (*bench.remarks(resolved), *(drive_remarks(resolved, bench) if begins else ()))
     # File systems that are too small for the most WAL that a load could write, in one remark.
-    scant = "; ".join(
+    tight = "; ".join(
         f'"{room.mount.path}" has {format_size(room.mount.free_bytes)} free, and a load that writes WAL as fast as any'
         f" can would need {format_size(room.needed_bytes)} in all: server.max_wal_size or a shorter load.duration takes"
         " less"
-        for room in checked.scant
+        for room in checked.tight
     )
     remarks = (
         *surroundings(bench, checked.mount, resolved.study),
-        *([Remark("room", scant, scant)] if scant else []),
+        *([Remark("room", tight, tight)] if tight else []),
         *(Remark(code, text, text) for code, text in said),
     )
     pairing = f"one server after the other: {'; '.join(reasons)}" if reasons else ""

@@ -155,7 +155,7 @@ def check(cores: str, host: str = HERE) -> None:
     if host not in (HERE, LOOPBACK):
         if cores == REST:
             raise UsageError(
-                f'"load.cores" = {cores} says nothing on the host "{host}"',
+                f'"load.cores" = {cores} has no meaning on the host "{host}"',
                 "give a list of its CPUs, such as 0-3, or all",
             )
     elif missing := set(_listed(cores)) - _usable():

@@ -6,7 +6,7 @@ Logging").
 
 import re
 
-KILLED = "was killed, by another program or by the kernel for want of memory (signal 9)"
+KILLED = "was killed, by another program or by the kernel for lack of memory (signal 9)"
 _LINE = re.compile(r"^(?:.*?\s)?(PANIC|FATAL|ERROR|LOG|error|fatal|HINT|DETAIL|hint|detail):\s+(.*)$")
 _VAGUE = re.compile(r'configuration file ".*" contains errors')
 _SEVERE = ("panic", "fatal", "error")
@@ -15,7 +15,7 @@ _SEVERE = ("panic", "fatal", "error")
 def complaint(text: str) -> tuple[str, str | None]:
     """The first fatal or error sentence with its detail in brackets, and the hint; the last line if there is none.
 
-    What is wrong in a configuration file stands in the LOG line before the fatal one. A line that begins with a blank
+    What is wrong in a configuration file is in the LOG line before the fatal one. A line that begins with a blank
     goes on from the one before it: libpq asks there whether the server is running, once it has said why it asks.
     """
     sentence, detail, hint, logged = "", "", None, ""

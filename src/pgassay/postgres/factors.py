@@ -39,7 +39,7 @@ SETTINGS_IN_TURNS: tuple[tuple[tuple[str, ...], Turns], ...] = (
         ("shared_buffers",),
         Turns("what caches hold shows over minutes, and the servers of a block share the page cache"),
     ),
-    (("huge_page*",), Turns("huge pages that one server has taken are missing to the other")),
+    (("huge_page*",), Turns("huge pages that one server has taken are not available to the other")),
     (("*",), Turns(note="settings of the CPU path, the planner, the WAL and commits; also wal_compression")),
 )
 """Patterns of settings, and whether servers that differ in one may take turns."""

@@ -159,7 +159,7 @@ class Finder:
                     why.append(error.message)
         if why:
             raise UsageError(
-                f"no PostgreSQL that could serve was found on this machine: {'; '.join(why)}",
+                f"no usable PostgreSQL was found on this machine: {'; '.join(why)}",
                 "open its directories to the account that servers run under, or name another with --pg-bindir",
             )
         looked = ", ".join(f"/{pattern}" for _, pattern in _GLOBS)

@@ -186,7 +186,7 @@ def remember(disk: Disk, path: Path, new: Calibration) -> None:
         keep_file(disk, path, formats.encode(Known((*kept, new))), private=True)
 
 
-def read_beside_run(disk: Disk, run: Path) -> Calibration | None:
+def read_from_run(disk: Disk, run: Path) -> Calibration | None:
     """What a run directory has in `calibration.json`; None where that is missing or cannot be read."""
     try:
         return msgspec.json.decode(disk.read(run / FILE), type=Calibration)
@@ -194,7 +194,7 @@ def read_beside_run(disk: Disk, run: Path) -> Calibration | None:
         return None
 
 
-def write_beside_run(disk: Disk, run: Path, new: Calibration) -> Path:
+def write_to_run(disk: Disk, run: Path, new: Calibration) -> Path:
     path = run / FILE
     with as_record_error(path, "write the calibration"):
         replace_file(disk, path, formats.encode(new))

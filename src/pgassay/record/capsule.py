@@ -250,9 +250,9 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> Manifest:
         raise _damaged_capsule(file, f"its files are not those of {MANIFEST}")
     if not all(map(str.isprintable, (manifest.run, manifest.study))):
         raise _unsafe_capsule(file, "its names hold control characters")
-    strangers = set(manifest.scripts.values()) - set(manifest.files)
-    if strangers:
-        raise _damaged_capsule(file, f"it lacks {min(strangers)}")
+    missing = set(manifest.scripts.values()) - set(manifest.files)
+    if missing:
+        raise _damaged_capsule(file, f"it lacks {min(missing)}")
     return manifest
 
 

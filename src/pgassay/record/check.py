@@ -143,14 +143,14 @@ def _trials(run: Run) -> Iterator[Finding]:
                         where, "is committed, but the journal does not say that it began: lines of it are lost"
                     )
             elif any(line.get(name) != digest for name, digest in trials.hashes(run.disk, run.path, number).items()):
-                yield _error(where, "has another hash than the journal says")
+                yield _error(where, "does not have the hash that the journal gives")
             data = run.disk.read(run.trial_directory(number) / trials.TRIAL_FILE)
             read.append(formats.decode_trial(data, run.path, where))
             yield from _record(read[-1], number, seen)
         except (RecordError, OSError) as failure:
             yield _error(where, str(failure))
     for each in state_changes(read):
-        said = f"{each.source} started from another state than before trial {each.before}: it was made again in between"
+        said = f"{each.source} did not start in the same state as trial {each.before}: it was made again in between"
         yield _note(f"trial {each.trial}", said)
 
 

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pgassay import untrusted
-from pgassay.analysis.power_cuts import Met
+from pgassay.analysis.power_cuts import ServerAtCut
 from pgassay.record.reading import Run
 from pgassay.record.values import Amount, Moment
 
@@ -60,7 +60,7 @@ class CutRecord:
     """Had the server that recovered the treatment's settings?"""
     memory_bytes: Moment = 0
     """What the crash state took besides its blocks."""
-    met: Met | None = None
+    met: ServerAtCut | None = None
     """What the server under load had done; None in records of earlier versions, and where it could not be asked."""
 
 

@@ -131,7 +131,7 @@ def collected(
         with unpanicked():
             found = scan(disk, paths, run)
             if not SCHEMA.items() <= found.collect_schema().items():
-                raise damaged(run, f"{what} has other columns than a series has")
+                raise damaged(run, f"{what} does not have the columns of a series")
             return query(found).collect()
     except pl.exceptions.PolarsError as failure:
         raise damaged(run, f"{what} cannot be read: {str(failure).splitlines()[0]}") from failure

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Phrase:
-    """`name` stands in "no difference in …", `reason` in "decide by …"; then subject and ends of a sentence.
+    """`name` is used in "no difference in …", `reason` in "decide by …"; then subject and ends of a sentence.
 
     `subject` may hold `{work}`, the unit of a load's work; `times` follows "2.25 times".
     """
@@ -104,7 +104,7 @@ PAID = (
     "wal_bytes_per_transaction", "nand_bytes_per_transaction", "server_cpu_us_per_transaction",
     "disk_written_bytes_per_transaction",
 )  # fmt: skip
-"""Costs that a DBA pays for; the first that moved stands in a headline along with the secondary responses."""
+"""Costs that a DBA pays for; the first that moved is in a headline along with the secondary responses."""
 PAID_FIRST = (
     *PAID, "hot_share", "full_page_images_per_transaction", "disk_read_bytes_per_transaction",
     "disk_flushes_per_transaction", "buffer_hit_share",
@@ -520,7 +520,7 @@ def headline(case: Case) -> Headline:
     parts = (finding(case), _costs(case, subjects), what := advice(case, subjects))
     found = badges(case)
     said: list[str] = []
-    sure = _sure(case.verdicts[0].effect)  # which stands in the first sentence that has it
+    sure = _sure(case.verdicts[0].effect)  # which is in the first sentence that has it
     for each in [part for part in parts if part][:SENTENCES_MAX]:
         before, first, behind = each.partition(sure)
         again = any(sure in one for one in said)
@@ -632,7 +632,7 @@ def _one_by_one(case: Case) -> str:
 
 
 def _alike(judged: Sequence["Judged"]) -> bool:
-    """Can these stand in one phrase: the same verdict in the same direction at one place, both in per cent?"""
+    """Can these share one phrase: the same verdict in the same direction at one place, both in per cent?"""
     effects = [each.effect for each in judged]
     return (
         len(judged) > 1

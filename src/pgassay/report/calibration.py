@@ -29,7 +29,7 @@ from pgassay.record.calibrations import (
     Calibration,
     NoiseRecord,
     Setting,
-    read_beside_run,
+    read_from_run,
     turns_record,
 )
 from pgassay.record.journal import Kind
@@ -220,7 +220,7 @@ class CalibrationFindings:
     @cached_property
     def kept(self) -> Calibration | None:
         """What this calibration kept when it was made, as far as it came."""
-        return read_beside_run(self.run.disk, self.run.path)
+        return read_from_run(self.run.disk, self.run.path)
 
     @cached_property
     def capacities(self) -> Mapping[str, float]:

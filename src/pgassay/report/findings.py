@@ -101,7 +101,7 @@ class Findings:
         known = {arm.place for arm in self.study.arms}
         for each in self.run.trials:
             if each.place not in known:
-                raise damaged(self.run.path, f'trial {each.number} is of "{each.arm}", which is no arm of the study')
+                raise damaged(self.run.path, f'trial {each.number} is of "{each.arm}", not an arm of the study')
         return tuple(each for each in self.run.trials if each.host in self.hosts) if self.hosts else self.run.trials
 
     @cached_property
@@ -244,7 +244,7 @@ class Findings:
         if (deciding := family(self.study, response.name)) is not None:
             return deciding
         if response.cost:
-            return self._costs_beside[0].comparisons if self._costs_beside else 1
+            return self._other_costs[0].comparisons if self._other_costs else 1
         compared = sum(treatment != self.baseline for treatment, _, _ in self._places)
         together = [each.name for each in self.secondary if not each.cost and family(self.study, each.name) is None]
         return max(1, compared * len(together)) if response.name in together else 1
@@ -311,10 +311,10 @@ class Findings:
     def costs(self) -> tuple[Effect, ...]:
         """Effects on the costs of a transaction; one that decides when the run ends has its verdict's interval."""
         deciding = (each for each in self.responses.values() if each.cost and family(self.study, each.name) is not None)
-        return (*(effect for each in deciding for effect in self.effects(each)), *self._costs_beside)
+        return (*(effect for each in deciding for effect in self.effects(each)), *self._other_costs)
 
     @cached_property
-    def _costs_beside(self) -> tuple[Effect, ...]:
+    def _other_costs(self) -> tuple[Effect, ...]:
         named = (name for name, response in self.responses.items() if response.cost)
         observed = {name: self.observations(name) for name in named if family(self.study, name) is None}
         declared, most = tuple(self.responses.values()), self.study.design.blocks_max

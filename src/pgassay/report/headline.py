@@ -19,7 +19,7 @@ from pgassay.analysis.boundaries import FIRST_LOOK
 from pgassay.analysis.capacities import Resource
 from pgassay.analysis.curves import Curve
 from pgassay.analysis.effects import Effect, informative
-from pgassay.analysis.explanation import amount, moved_surely, negligible, size
+from pgassay.analysis.explanation import amount, has_moved, negligible, size
 from pgassay.analysis.numbers import plural, rounded
 from pgassay.analysis.verdicts import Kind, verdict
 from pgassay.record.directory import holder
@@ -484,7 +484,7 @@ def cost_changes(findings: "Findings") -> Iterator[str]:
         if cost.response == findings.study.primary:  # the verdict says it, and it is not its own reason
             continue
         known = moved.get(cost.response)
-        if moved_surely(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
+        if has_moved(cost, findings.responses[cost.response]) and (known is None or size(cost) > size(known)):
             moved[cost.response] = cost
     for cost in sorted(moved.values(), key=lambda cost: (cost.response not in PAID_FIRST, -size(cost))):
         response = findings.responses[cost.response]

@@ -288,7 +288,7 @@ def html(
 
 
 def embedded(specifications: Mapping[str, Any]) -> str:
-    """JSON that can stand in a script: no text of it can end that, or begin a comment in it."""
+    """JSON that can be put into a script: no text of it can end that, or begin a comment in it."""
     return json.dumps(vega.drawable(specifications), separators=(",", ":")).replace("<", "\\u003c")
 
 

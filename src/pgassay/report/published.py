@@ -91,7 +91,7 @@ def judged(findings: "Findings", claim: Claim) -> ClaimJudgement:
     )
     if found.mark is not Mark.CONTRADICTED or effect is None:
         return found
-    reasons = (_foreseen(findings, claim), _beside(findings, effect, baseline or findings.baseline))
+    reasons = (_foreseen(findings, claim), _costs_with(findings, effect, baseline or findings.baseline))
     return replace(found, why="; ".join(filter(None, reasons)))
 
 
@@ -203,14 +203,14 @@ def _foreseen(findings: "Findings", claim: Claim) -> str:
     return _NAMED.sub(measured, claim.otherwise)
 
 
-def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
+def _costs_with(findings: "Findings", effect: Effect, baseline: str) -> str:
     """The costs that moved most between the same two treatments."""
     declared = findings.run.responses
     if baseline == findings.baseline:
-        beside: Sequence[Effect] = [each for each in findings.costs if each.place == effect.place]
+        costs: Sequence[Effect] = [each for each in findings.costs if each.place == effect.place]
     else:
         observed = {name: findings.observations(name) for name, each in findings.responses.items() if each.cost}
-        beside = cost_effects(
+        costs = cost_effects(
             observed,
             declared,
             baseline,
@@ -218,7 +218,7 @@ def _beside(findings: "Findings", effect: Effect, baseline: str) -> str:
             looks=findings.looks,
             only=effect.place,
         )
-    found = explain(effect, [each for each in beside if each.response != effect.response], declared)
+    found = explain(effect, [each for each in costs if each.response != effect.response], declared)
     moved = (*found.along, *found.against)[:SHOWN]
     listed = ", ".join(
         f"{findings.responses[each.response].title} {amount(each, findings.responses[each.response])}" for each in moved

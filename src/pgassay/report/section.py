@@ -328,7 +328,7 @@ def _table(table: Table) -> Arranged:
 
 
 def _value(cell: str | Cell) -> str:
-    """A cell without what stands in brackets."""
+    """A cell without what is in brackets."""
     return str(cell).partition(" (")[0]
 
 

@@ -70,7 +70,7 @@ def parse(name: str, document: Document, catalogue: FactorNames) -> Study:
     for claim in study.claims:
         if claim.each and claim.each not in known:
             hint = did_you_mean(claim.each, known, f"factors of this study: {', '.join(known)}")
-            raise UsageError(f'claim "{claim.text}" has each = "{claim.each}", which is no factor of this study', hint)
+            raise UsageError(f'claim "{claim.text}" has each = "{claim.each}", not a factor of this study', hint)
     return study
 
 

@@ -142,9 +142,9 @@ def test_the_same_server_by_another_address_is_refused_and_a_copy_of_it_is_not(
     try:
         monkeypatch.setattr(f"{ours}.facts.ask", lambda sql: replace(found, started=started))
         if not same:
-            attach("2", tmp_path, Missing(), besides=[first]).close()
+            attach("2", tmp_path, Missing(), others=[first]).close()
             return
         with pytest.raises(UsageError, match=r"server B .* again \(system identifier 712\)"):
-            attach("2", tmp_path, Missing(), called="server B of --server", besides=[first])
+            attach("2", tmp_path, Missing(), called="server B of --server", others=[first])
     finally:
         first.close()

@@ -188,8 +188,8 @@ def test_what_is_no_program_is_not_given_to_a_shell(tmp_path: Path) -> None:
             r"ended with status 7: one / two / \u001b[31mthree",
         ),
         ("exit 1", 600.0, "ended with status 1: it printed nothing"),
-        ("trap '' TERM; while :; do sleep 1; done", 1.0, "had not ended after 1 s, and was ended"),
-        ("while :; do echo yes; done", 600.0, "printed without end, and was ended"),
+        ("trap '' TERM; while :; do sleep 1; done", 1.0, "had not ended after 1 s, and was terminated"),
+        ("while :; do echo yes; done", 600.0, "printed without end, and was terminated"),
     ],
 )
 def test_a_command_that_fails_hangs_or_prints_without_end_says_so(

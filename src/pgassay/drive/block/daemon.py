@@ -250,7 +250,7 @@ class SocketControl:
                     text += piece
             answer = json.loads(text)
             if not isinstance(answer, dict):
-                raise ValueError("its answer is no object")
+                raise ValueError("its answer is not an object")
         except OSError as failure:
             raise silent(self.directory / SOCKET, (failure.strerror or str(failure)).lower()) from failure
         except ValueError as failure:

@@ -216,7 +216,7 @@ def unset_variable(scripts: Sequence[str], given: Collection[str]) -> tuple[int,
 
 
 def _is_sliced(sql: str, found: "re.Match[str]") -> bool:
-    """Does it stand in the slice of an array, `[1:n]`?"""
+    """Is it in the slice of an array, `[1:n]`?"""
     return sql.rfind("[", 0, found.start()) > sql.rfind("]", 0, found.start())
 
 

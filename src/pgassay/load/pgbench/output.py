@@ -4,7 +4,7 @@ It has no machine-readable output in any version, so its summary (stdout), and i
 parsed. What is not understood is an explicit error, never a number. The wording moved between versions: 13 prints tps
 twice (including and excluding connections), 14 one line and the connection time, 15 adds failures and retries, 17 and
 later count failures into each script's own transactions. From 14 on tps with -C includes the connections. Before 10 a
-latency stands after a colon.
+latency comes after a colon.
 
 `progress: 1.0 s, 3611.7 tps, lat 1.097 ms stddev 0.525, 0 failed`: 15 adds the failures, -R a lag, -L what was skipped,
 --max-tries what was retried. The last second may be missing; a second without a transaction has `NaN` for its latency.
@@ -126,7 +126,7 @@ def parse_summary(text: str) -> Summary:
         else:
             for name, value in _values(line, _LINES).items():
                 if found.setdefault(name, value) != value:
-                    raise _unrecognised(f'"{name}" stands there twice')
+                    raise _unrecognised(f'"{name}" is given twice')
     missing = [name for name in _REQUIRED if name not in found]
     if missing:
         raise _unrecognised(f'no line for "{missing[0]}"')
@@ -266,7 +266,7 @@ def problems_of_summary(said: Summary) -> dict[str, str]:
 
 
 def problems_of_log(said: Summary, logged: int) -> dict[str, str]:
-    """Does the log hold as many transactions as the summary counts? A full disk cuts it short without a word."""
+    """Does the log hold as many transactions as the summary counts? A full disk cuts it short silently."""
     if logged == said.processed:
         return {}
     return {"log_incomplete": f"the log holds {logged} of {said.processed} transactions"}

@@ -82,7 +82,7 @@ def resolve(dsn: str, environment: Mapping[str, str] = os.environ, called: str =
             if named := environment.get(VARIABLES["passfile"]):  # no parameter of a connection that names none
                 given["passfile"] = named
             more = {name: value for name, value in given.items() if name in VARIABLES}
-            for name in more.keys() & _FILES:  # by its whole path: whoever repairs may stand elsewhere
+            for name in more.keys() & _FILES:  # by its whole path: doctor may be run from another directory
                 more[name] = str(Path(more[name]).expanduser().absolute())
             more.setdefault("sslmode", "prefer")
             more["client_encoding"] = "UTF8"  # else psycopg has no texts from a server of SQL_ASCII, but bytes
@@ -148,13 +148,13 @@ def attach(
     companions: Companions = NOBODY,
     restart: RestartCommand | None = None,
     called: str = facts.ONLY,
-    besides: Sequence[Attachment] = (),
+    others: Sequence[Attachment] = (),
 ) -> Attachment:
     """Connect, put back what a killed lab owes, and refuse a server with clients that are no `companions`.
 
     Lists are in `directory`. For a plan (`planned`) nothing is changed, and what is in the way goes to `missing`.
     Without `restart` the server is never restarted, but for what a killed lab owes. `called` is its name in messages;
-    it must not be one of those `besides`. Raises `PgassayError`.
+    it must not be one of the `others`. Raises `PgassayError`.
     """
     try:
         endpoint = resolve(dsn, environment, called)
@@ -165,7 +165,7 @@ def attach(
     ledger: AttachedLedger | None = None
     try:
         found = facts.ask(sql)
-        for other in besides:  # a physical copy has the same identifier, and began at another moment
+        for other in others:  # a physical copy has the same identifier, and began at another moment
             if (found.system, found.started) == (other.facts.system, other.facts.started):
                 raise UsageError(
                     f"{called} is the one at {other.ledger.place} again (system identifier {found.system})",

@@ -433,7 +433,7 @@ class ServerChanges:
             raise BenchError(
                 f"the server at {self._ledger.place} is another one now (system identifier {found.system}, and it was"
                 f" {self._facts.system}): nothing is changed there",
-                "what is owed is kept on this machine; once the first one is there again: pgassay doctor --repair",
+                "the changes to undo are listed on this machine; once the former one is back: pgassay doctor --repair",
             )
         return found
 
@@ -557,7 +557,7 @@ def require_lock(sql: Sql, place: str) -> None:
 
 
 def another_lab(place: str) -> BenchError:
-    return BenchError(f"another pgassay is attached to the server at {place}", "wait for its end")
+    return BenchError(f"another pgassay is attached to the server at {place}", "wait until it has ended")
 
 
 def _require_ours(name: str) -> None:
@@ -585,5 +585,5 @@ def _assigned(name: str, value: str) -> str:
 def still_owed(place: str, detail: str) -> BenchError:
     return BenchError(
         f"the server at {place} could not be put back as it was: {detail}",
-        "what is owed is kept on this machine; when the server answers again: pgassay doctor --repair",
+        "the changes to undo are listed on this machine; when the server answers again: pgassay doctor --repair",
     )

@@ -61,7 +61,7 @@ class RestartCommand:
                 f"it is a program with its words, not a shell's: {_OPTION} \"sudo systemctl restart"
                 ' postgresql@16-main"; what needs a shell goes into a script of your own',
             )
-        program = str(Path(words[0]).absolute()) if "/" in words[0] else words[0]  # whoever repairs may stand elsewhere
+        program = str(Path(words[0]).absolute()) if "/" in words[0] else words[0]  # doctor may run elsewhere
         return cls((program, *words[1:]), limit_s)
 
     @property
@@ -106,7 +106,7 @@ class RestartCommand:
                     if ended:
                         process.wait()
                     why = "printed without end" if endless else f"had not ended after {self.limit_s:g} s"
-                    raise BenchError(f'"{self.text}" {why}, {"and was" if ended else "and could not be"} ended')
+                    raise BenchError(f'"{self.text}" {why}, {"and was" if ended else "and could not be"} terminated')
                 time.sleep(_LOOK_S)
             if process.returncode:
                 said.seek(max(0, os.fstat(said.fileno()).st_size - _SHOWN_BYTES))

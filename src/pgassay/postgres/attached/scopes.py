@@ -63,7 +63,7 @@ NEVER: Mapping[str, str] = {
 }
 """By name, with the reason."""
 _NEVER_PREFIXES = ("ssl", "archive_", "restore_", "recovery_", "primary_", "krb_", "pg_hba", "password_", "hot_standby")
-_OTHERS = "it belongs to the place of that server"
+_OTHERS = "it is specific to that server"
 _OF_CONNECTION = ("database", "database user", "client", "session")
 """Sources of values that hold where we are connected, and not in a new database."""
 _SESSION = ("user", "superuser")

@@ -94,7 +94,7 @@ class Cache:
         for name, (size, _) in manifest.files.items():
             path = directory / name
             if not path.is_file() or path.stat().st_size != size:
-                raise damaged(key, f"{name} is missing or has another size")
+                raise damaged(key, f"{name} is missing, or its size has changed")
         return manifest
 
     def whole(self) -> Iterator[Manifest]:

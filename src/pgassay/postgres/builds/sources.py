@@ -92,7 +92,7 @@ def checksum_in(text: str) -> str:
     """The SHA-256 in a `.sha256` file (`HEX  NAME`); raises `ValueError`."""
     word = text.split()[0].lower() if text.split() else ""
     if len(word) != 64 or not set(word) <= set("0123456789abcdef"):
-        raise ValueError("it is no SHA-256 checksum")
+        raise ValueError("it is not a SHA-256 checksum")
     return word
 
 
