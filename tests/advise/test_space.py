@@ -67,7 +67,8 @@ def test_one_point_is_no_space() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "said"), [("8", "4", "no level"), ("many", "4", "not an amount"), ("1", "4 horses", "no amount")]
+    ("low", "high", "said"),
+    [("8", "4", "no level"), ("many", "4", "not an amount"), ("1", "4 horses", "not an amount")],
 )
 def test_bounds_that_cannot_be_are_refused(low: str, high: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):

@@ -8,7 +8,7 @@ from pgassay.testing.contracts import DriveContract
 
 def test_only_a_disk_in_a_file_makes_a_drive() -> None:
     for wrong in (int, "thick", ImageVolume.blank):
-        with pytest.raises(TypeError, match="derives from ImageVolume"):
+        with pytest.raises(TypeError, match="derived from ImageVolume"):
             PluginDrive(wrong, "odd")  # type: ignore[arg-type]
 
 

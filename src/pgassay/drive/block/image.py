@@ -150,7 +150,7 @@ class PluginDrive:
 
     def __post_init__(self) -> None:
         if not (isinstance(self.volume, type) and issubclass(self.volume, ImageVolume)):
-            raise TypeError(f"{self.volume!r} is no class that derives from ImageVolume")
+            raise TypeError(f"{self.volume!r} is not a class derived from ImageVolume")
 
 
 def plugin_drives() -> Mapping[str, PluginDrive]:
